@@ -1,0 +1,26 @@
+// Package caps enforces daily caps on paid calls so that the bill cannot pass
+// them: not under a burst, not from many processes at once, not when a reply of
+// the store is lost, and not at midnight.
+//
+// A [Guard] reserves the worst case of a call in every [Budget] before the call
+// is made, and settles the hold with what the call really cost afterwards:
+//
+//	res, err := guard.Reserve(ctx, caller, worst)
+//	if err != nil {
+//		// The store could not be asked: refuse, do not call.
+//	}
+//	if !res.Allowed {
+//		// Over the cap: res.Scope, res.RetryAfter and res.ResetAt say more.
+//	}
+//	cost, err := paidCall()
+//	if err == nil {
+//		res.Settle(ctx, cost) // otherwise the hold stays: unknown is worst case
+//	}
+//
+// Who is counted is a [Caller], made from the header that CloudFront writes
+// ([ViewerCaller]); what is stored of it is a keyed hash that changes with the
+// day ([Keyer]). Counts live in a [Store]: caps/dynamo for real use, caps/memory
+// inside one process, or your own, checked with the suite in caps/capstest.
+//
+// The package knows neither AWS nor HTTP and imports only the standard library.
+package caps

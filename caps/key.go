@@ -1,0 +1,49 @@
+package caps
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// MinSecretBytes is the least length of the secret of a [Keyer]: the output size
+// of SHA-256, as RFC 2104 section 3 advises for HMAC keys.
+const MinSecretBytes = 32
+
+// keyLength is the length of a caller key in hexadecimal digits: 128 bits of the
+// HMAC, with which two callers out of a billion share a key once in 10^20.
+const keyLength = 32
+
+// Keyer turns callers into caller keys, fixed-length keyed hashes that stand for
+// them in the store. The IPv4 space is small enough to hash in an hour, so a plain
+// hash would be no protection; the secret is what keeps the addresses unknown.
+type Keyer struct {
+	secret []byte
+}
+
+// NewKeyer returns a Keyer for a secret of at least [MinSecretBytes] bytes. The
+// secret must not be the origin lock's: rotating the lock would reset the counts.
+func NewKeyer(secret []byte) (*Keyer, error) {
+	if len(strings.TrimSpace(string(secret))) < MinSecretBytes {
+		return nil, fmt.Errorf("the HMAC secret is missing, blank or shorter than %d bytes: draw one with `openssl rand -hex 32`", MinSecretBytes)
+	}
+	return &Keyer{append([]byte(nil), secret...)}, nil
+}
+
+// Key returns the caller key for one purpose and day: 32 lowercase hexadecimal
+// digits. The purpose keeps a key from being used elsewhere; the day makes
+// yesterday's rows unlinkable to today's.
+func (k *Keyer) Key(purpose string, day Day, caller Caller) string {
+	mac := hmac.New(sha256.New, k.secret)
+	message := make([]byte, 0, 96)
+	message = append(message, purpose...)
+	message = append(message, 0)
+	message = day.Start().AppendFormat(message, "2006-01-02")
+	message = append(message, 0)
+	message = caller.prefix.AppendTo(message)
+	mac.Write(message)
+	var sum [sha256.Size]byte
+	return hex.EncodeToString(mac.Sum(sum[:0]))[:keyLength]
+}
