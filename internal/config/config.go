@@ -1,0 +1,86 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/seed3e88d9a2/spendcap/caps"
+)
+
+// Config is what the operator's file says, checked and ready to use.
+type Config struct {
+	// Caller and Global cap the guarded calls: one caller on one UTC day, and everybody
+	// together. Both are the zero Budget if the file has no caps, which it may only if
+	// it has no llm either.
+	Caller, Global caps.Budget
+
+	// Demo caps POST /api/demo/cap for one caller. It is a budget of its own and has no
+	// ceiling. It is the zero Budget, and the endpoint is off, if the file has no demo.
+	Demo caps.Budget
+
+	// Mask says how wide a caller is.
+	Mask caps.Mask
+
+	// AllowedOrigins are the web origins whose pages may call from another site, in the
+	// form in which browsers send them: https://host or https://host:port.
+	AllowedOrigins []string
+}
+
+// Names of the budgets. They are part of the items' keys in the store, so another
+// name would start the counts of the day afresh.
+const (
+	callerBudget = "caller"
+	globalBudget = "global"
+	demoBudget   = "demo"
+)
+
+// LoadFile reads the file at path. What is wrong with its content comes back as an
+// [*Error].
+func LoadFile(path string) (*Config, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: there is no such file: start from the spendcap.yaml that comes with spendcap", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the configuration cannot be opened: %w", err)
+	}
+	defer f.Close()
+	c, err := Load(f)
+	var problems *Error
+	if errors.As(err, &problems) {
+		problems.File = path
+	}
+	return c, err
+}
+
+// Load reads the configuration from r, at most [MaxBytes] of it. What is wrong with
+// it comes back as an [*Error] that lists every problem.
+func Load(r io.Reader) (*Config, error) {
+	var data bytes.Buffer
+	if _, err := data.ReadFrom(io.LimitReader(r, MaxBytes+1)); err != nil {
+		return nil, fmt.Errorf("the configuration cannot be read: %w", err)
+	}
+	root, err := document(data.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	p := new(problems)
+	c := new(Config)
+	if top, ok := p.group(root, "", "caps", "demo", "viewer", "cors", "llm"); ok {
+		top.caps(c)
+		top.demo(c)
+		top.viewer(c)
+		top.cors(c)
+		if !top.has("llm") && !top.has("demo") {
+			p.add(top.line, "", "neither llm nor demo is given: there is nothing to guard")
+		}
+	}
+	if err := p.err(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}

@@ -1,0 +1,93 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Problem is one thing that is wrong with the file.
+type Problem struct {
+	Line  int    // 1 is the first; 0 if it is about the file as a whole
+	Field string // such as caps.caller.usd or llm.models[0].name; empty for the file as a whole
+	What  string // what is wrong, and what to write instead
+}
+
+// Error lists everything that is wrong with the file, ordered by line. Its text has
+// one line for each, in the form that editors jump to:
+//
+//	spendcap.yaml:2: caps.caller.usd: "0,05" is not a plain decimal number ...
+type Error struct {
+	File     string // as it was given to [LoadFile]; empty from [Load]
+	Problems []Problem
+}
+
+func (e *Error) Error() string {
+	lines := make([]string, len(e.Problems))
+	for i, p := range e.Problems {
+		lines[i] = p.text(e.File)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (p Problem) text(file string) string {
+	var b strings.Builder
+	switch {
+	case file != "" && p.Line > 0:
+		fmt.Fprintf(&b, "%s:%d: ", file, p.Line)
+	case file != "":
+		b.WriteString(file + ": ")
+	case p.Line > 0:
+		fmt.Fprintf(&b, "line %d: ", p.Line)
+	}
+	if p.Field != "" {
+		b.WriteString(p.Field + ": ")
+	}
+	b.WriteString(p.What)
+	return b.String()
+}
+
+// mostProblems bounds a report. A file with more is not a configuration.
+const mostProblems = 50
+
+// problems collects while the file is read.
+type problems struct {
+	list []Problem
+	more int
+}
+
+func (p *problems) add(line int, field, format string, args ...any) {
+	if len(p.list) == mostProblems {
+		p.more++
+		return
+	}
+	p.list = append(p.list, Problem{Line: line, Field: field, What: fmt.Sprintf(format, args...)})
+}
+
+func (p *problems) at(n *yaml.Node, field, format string, args ...any) {
+	p.add(n.Line, field, format, args...)
+}
+
+// err returns what has been collected, or nil.
+func (p *problems) err() error {
+	if len(p.list) == 0 {
+		return nil
+	}
+	list := slices.Clone(p.list)
+	slices.SortStableFunc(list, func(a, b Problem) int { return a.Line - b.Line })
+	if p.more > 0 {
+		list = append(list, Problem{What: fmt.Sprintf("and %d more", p.more)})
+	}
+	return &Error{Problems: list}
+}
+
+// quote shows a piece of the file in a message, shortened.
+func quote(s string) string {
+	const most = 40
+	if len(s) > most {
+		return fmt.Sprintf("%.*q...", most, s)
+	}
+	return fmt.Sprintf("%q", s)
+}
