@@ -23,6 +23,9 @@ type Caller struct {
 // address, or the prefix if it stands for more than one address. It is personal
 // data; answer it to the caller itself and keep it nowhere.
 func (c Caller) String() string {
+	if c.IsZero() {
+		return "nobody"
+	}
 	if c.prefix.IsSingleIP() {
 		return c.prefix.Addr().String()
 	}

@@ -60,6 +60,7 @@ type Guard struct {
 	caller, global string // budget names; global is empty without a ceiling
 	limits         atomic.Pointer[limits]
 	full           fullMemory
+	queue          queue
 	now            func() time.Time
 }
 
@@ -159,7 +160,7 @@ func (g *Guard) reserve(ctx context.Context, caller Caller, amount MicroUSD, fin
 		}
 	}
 
-	own, err := g.store.Reserve(ctx, r.caller, limits.caller)
+	own, err := g.queue.reserve(ctx, g.store, r.caller, limits.caller)
 	if err != nil {
 		return nil, fmt.Errorf("reserving the caller's budget: %w", err)
 	}
@@ -168,7 +169,7 @@ func (g *Guard) reserve(ctx context.Context, caller Caller, amount MicroUSD, fin
 		return refuse(ScopeCaller, limits.caller, own.Usage), nil
 	}
 	if g.global != "" {
-		all, err := g.store.Reserve(ctx, r.global, limits.global)
+		all, err := g.queue.reserve(ctx, g.store, r.global, limits.global)
 		if err != nil || !all.Allowed {
 			// Nothing was spent and nothing will be, so the caller gets it back. If that
 			// fails, the hold stays, which is the safe side, and the store is broken.

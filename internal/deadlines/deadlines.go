@@ -1,0 +1,35 @@
+// Package deadlines is the one place where the time a request may take is divided.
+// Each span lies inside the one around it, so that the inner side gives up first and
+// can say why: the paid call, then the Lambda, then API Gateway, then CloudFront.
+package deadlines
+
+import "time"
+
+const (
+	// Gateway is the most that an integration of an HTTP API may take; it cannot be
+	// raised (https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html).
+	Gateway = 30 * time.Second
+
+	// Edge is the distribution's origin response timeout, above the gateway's, so that
+	// the gateway's answer still arrives.
+	Edge = Gateway + 5*time.Second
+
+	// Lambda is the function's timeout.
+	Lambda = Gateway - 1*time.Second
+
+	// Settle is kept back from the paid call for settling it and answering.
+	Settle = 4 * time.Second
+
+	// Provider is the most that a paid call may take when nothing before it was slow.
+	Provider = Lambda - Settle - 1*time.Second
+)
+
+// ForProvider returns when a paid call that starts at now must end: after
+// [Provider], or [Settle] before the invocation's own deadline if that is sooner.
+func ForProvider(now, invocation time.Time, hasInvocation bool) time.Time {
+	end := now.Add(Provider)
+	if last := invocation.Add(-Settle); hasInvocation && last.Before(end) {
+		return last
+	}
+	return end
+}
