@@ -1,0 +1,96 @@
+package dynamo
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/aws/smithy-go"
+
+	"github.com/seed3e88d9a2/spendcap/caps"
+)
+
+// verdict is what an attempt tells about the write.
+type verdict int
+
+const (
+	answered verdict = iota
+	rejected         // certainly not applied, and the next attempt would not be either
+	busy             // certainly not applied; worth another attempt
+	unknown          // may have been applied, now or later
+)
+
+// transient are the codes of refusals that pass: throttling, and a conflict with a
+// transaction or a replica
+// (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html).
+var transient = map[string]bool{
+	"ProvisionedThroughputExceededException": true,
+	"RequestLimitExceeded":                   true,
+	"ThrottlingException":                    true,
+	"TransactionConflictException":           true,
+	"ReplicatedWriteConflictException":       true,
+}
+
+// classify judges an attempt by its error. Certain is only what a 4xx answer says or
+// what never got a connection; whatever else happened may have been applied: a 5xx, a
+// time-out, a lost connection, a reply that cannot be read.
+func classify(err error, p *probe) verdict {
+	if err == nil {
+		return answered
+	}
+	var response interface{ HTTPStatusCode() int }
+	var api smithy.APIError
+	isAPI := errors.As(err, &api)
+	switch {
+	case errors.As(err, &response):
+		status := response.HTTPStatusCode()
+		if status < 400 || status >= 500 || status == http.StatusRequestTimeout {
+			return unknown
+		}
+		if status == http.StatusTooManyRequests || isAPI && transient[api.ErrorCode()] {
+			return busy
+		}
+		return rejected
+	case isAPI && api.ErrorFault() == smithy.FaultClient:
+		if transient[api.ErrorCode()] {
+			return busy
+		}
+		return rejected
+	case p.unasked():
+		return rejected
+	case p.unconnected():
+		return busy
+	default:
+		return unknown
+	}
+}
+
+// remedies say what an operator can do, by error code.
+var remedies = map[string]string{
+	"ResourceNotFoundException":              "the table does not exist in this account and region: create it, or correct its name or the region",
+	"AccessDeniedException":                  "allow dynamodb:UpdateItem and dynamodb:GetItem on the table to this role",
+	"ExpiredTokenException":                  "the credentials have expired: renew them",
+	"UnrecognizedClientException":            "the credentials are not valid: renew them",
+	"InvalidSignatureException":              "the signature is refused: check the secret key and this machine's clock",
+	"ValidationException":                    "check that the table's only key is k, a string",
+	"ProvisionedThroughputExceededException": "the table is throttled: switch it to on-demand, or raise its capacity",
+	"ThrottlingException":                    "the table is throttled: raise its limits",
+	"RequestLimitExceeded":                   "the account is throttled: ask for a higher limit",
+}
+
+// explain says which table and operation failed, and what to do if that is known.
+func (s *Store) explain(operation string, unsure bool, err error) error {
+	if err == nil {
+		return nil
+	}
+	if unsure {
+		err = fmt.Errorf("%w: %w", caps.ErrUnknownOutcome, err)
+	}
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		if remedy, ok := remedies[api.ErrorCode()]; ok {
+			err = fmt.Errorf("%s: %w", remedy, err)
+		}
+	}
+	return fmt.Errorf("DynamoDB table %s, %s: %w", s.table, operation, err)
+}
