@@ -1,0 +1,28 @@
+package api
+
+import "context"
+
+// step is one step of the way of a request. It returns the answer that ends the
+// way, or nil to go on.
+type step struct {
+	name string
+	run  func(*request, context.Context) *answer
+}
+
+// The way of a request: gate first, then the steps of the endpoint that the route
+// step found. This is the one place that says in which order things are checked.
+// Nothing in gate touches the store or the body, so junk is cheap. An operator's stop
+// or block would be asked between the caller and the route.
+var (
+	gate = []step{
+		{"origin lock", (*request).checkOriginLock},
+		{"caller", (*request).identifyCaller},
+		{"route", (*request).findRoute},
+	}
+	demoCall = []step{
+		{"count", (*request).countDemoCall},
+	}
+	readCap = []step{
+		{"read", (*request).readCap},
+	}
+)

@@ -1,0 +1,60 @@
+package api
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed3e88d9a2/spendcap/caps"
+)
+
+// sentence tells a person why a call was refused and when to come back.
+func sentence(d caps.Decision) string {
+	calls, limited := d.Cap.Calls()
+	callsGone := limited && d.Remaining.Calls == 0
+	usd, _ := d.Cap.USD()
+	var why string
+	switch {
+	case d.Scope == caps.ScopeGlobal:
+		why = "Today's budget for everybody is used up."
+	case callsGone && calls == 1:
+		why = "You have used today's 1 call."
+	case callsGone:
+		why = fmt.Sprintf("You have used today's %d calls.", calls)
+	case d.Held > 0:
+		why = fmt.Sprintf("Today's %s are used or held by calls that are still running, and what is left (%s) is too little for this call.", dollars(usd), dollars(d.Remaining.USD))
+	default:
+		why = fmt.Sprintf("What is left of today's %s (%s) is too little for this call.", dollars(usd), dollars(d.Remaining.USD))
+	}
+	return why + " Try again in " + wait(d.RetryAfter) + "."
+}
+
+// dollars writes an amount as people do: two digits at least, no idle zeros.
+func dollars(m caps.MicroUSD) string {
+	s := m.String()
+	whole, fraction, _ := strings.Cut(s, ".")
+	return "$" + whole + "." + fraction[:2] + strings.TrimRight(fraction[2:], "0")
+}
+
+// wait writes a duration in hours and minutes, rounded up; under a minute in seconds.
+func wait(d time.Duration) string {
+	if d <= time.Minute {
+		return plural(int64((d+time.Second-1)/time.Second), "second")
+	}
+	minutes := int64((d + time.Minute - 1) / time.Minute)
+	var parts []string
+	if h := minutes / 60; h > 0 {
+		parts = append(parts, plural(h, "hour"))
+	}
+	if m := minutes % 60; m > 0 {
+		parts = append(parts, plural(m, "minute"))
+	}
+	return strings.Join(parts, " ")
+}
+
+func plural(n int64, unit string) string {
+	if n == 1 {
+		return "1 " + unit
+	}
+	return fmt.Sprintf("%d %ss", n, unit)
+}

@@ -1,0 +1,59 @@
+// Package assemble builds the request path from the operator's file and from what
+// differs between AWS and one machine: the store, the lock's secrets and the provider.
+package assemble
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/seed3e88d9a2/spendcap/caps"
+	"github.com/seed3e88d9a2/spendcap/internal/api"
+	"github.com/seed3e88d9a2/spendcap/internal/config"
+	"github.com/seed3e88d9a2/spendcap/internal/metrics"
+	"github.com/seed3e88d9a2/spendcap/originlock"
+)
+
+// Parts are what a handler is built from.
+type Parts struct {
+	Config  *config.Config
+	Store   caps.Store
+	Lock    *originlock.Lock
+	HMACKey []byte
+	Metrics *metrics.Metrics // nil: none are written
+	Logger  *slog.Logger
+	Now     func() time.Time // nil: time.Now
+}
+
+// Handler returns the request path, or an error that names what is wrong.
+func Handler(p Parts) (*api.Handler, error) {
+	keyer, err := caps.NewKeyer(p.HMACKey)
+	if err != nil {
+		return nil, err
+	}
+	store := metrics.Store(p.Store)
+	guard := func(caller, global caps.Budget) (*caps.Guard, error) {
+		if caller == (caps.Budget{}) {
+			return nil, nil
+		}
+		return caps.NewGuard(caps.Config{Store: store, Keyer: keyer, Caller: caller, Global: global, Now: p.Now})
+	}
+	demo, err := guard(p.Config.Demo, caps.Budget{})
+	if err != nil {
+		return nil, fmt.Errorf("demo: %w", err)
+	}
+	paid, err := guard(p.Config.Caller, p.Config.Global)
+	if err != nil {
+		return nil, fmt.Errorf("caps: %w", err)
+	}
+	return api.New(api.Config{
+		Lock:           p.Lock,
+		Mask:           p.Config.Mask,
+		Demo:           demo,
+		Paid:           paid,
+		AllowedOrigins: p.Config.AllowedOrigins,
+		Metrics:        p.Metrics,
+		Logger:         p.Logger,
+		Now:            p.Now,
+	})
+}

@@ -1,0 +1,103 @@
+// Command api is the bootstrap of the guarded API on AWS Lambda (provided.al2023).
+//
+// It reads spendcap.yaml beside it and these environment variables, which the CDK
+// stack sets:
+//
+//	SPENDCAP_TABLE               the DynamoDB table of the counts
+//	SPENDCAP_ORIGIN_SECRET_ID    the origin lock's secret in Secrets Manager
+//	SPENDCAP_HMAC_SECRET_ID      the secret of the caller keys
+//	SPENDCAP_PROVIDER_SECRET_ID  the provider's API key, where the provider needs one
+//
+// A wrong setting ends the start with an error that names it. The start asks Secrets
+// Manager twice, for both secrets at once; the provider's key is read with the first
+// paid call.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	sm "github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/seed3e88d9a2/spendcap/caps/dynamo"
+	"github.com/seed3e88d9a2/spendcap/internal/api"
+	"github.com/seed3e88d9a2/spendcap/internal/assemble"
+	"github.com/seed3e88d9a2/spendcap/internal/config"
+	"github.com/seed3e88d9a2/spendcap/internal/metrics"
+	"github.com/seed3e88d9a2/spendcap/originlock"
+	"github.com/seed3e88d9a2/spendcap/originlock/secretsmanager"
+)
+
+func main() {
+	log := lambdacontext.NewLogger()
+	ctx, cancel := context.WithTimeout(context.Background(), initTimeout)
+	handler, err := start(ctx, log)
+	cancel()
+	if err != nil {
+		log.Error("the start failed", "error", err)
+		os.Exit(1)
+	}
+	lambda.Start(handler.Handle)
+}
+
+// initTimeout is below the ten seconds that Lambda grants an init phase
+// (https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html), so
+// that the error is ours and says what hangs.
+const initTimeout = 8 * time.Second
+
+// start builds everything that can be built once.
+func start(ctx context.Context, log *slog.Logger) (*api.Handler, error) {
+	cfg, err := config.LoadFile(filepath.Join(os.Getenv("LAMBDA_TASK_ROOT"), "spendcap.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	settings := map[string]string{"SPENDCAP_TABLE": "", "SPENDCAP_ORIGIN_SECRET_ID": "", "SPENDCAP_HMAC_SECRET_ID": ""}
+	for name := range settings {
+		if settings[name] = os.Getenv(name); settings[name] == "" {
+			return nil, fmt.Errorf("the environment variable %s is missing or empty; the CDK stack sets it", name)
+		}
+	}
+	aws, err := awsconfig.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("AWS configuration: %w", err)
+	}
+	secrets := sm.NewFromConfig(aws)
+
+	var lock *originlock.Lock
+	var hmacKey string
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		lock, err = originlock.New(groupCtx, originlock.Config{
+			Source: secretsmanager.New(secrets, settings["SPENDCAP_ORIGIN_SECRET_ID"]),
+		})
+		return err
+	})
+	group.Go(func() (err error) {
+		hmacKey, err = secretsmanager.Read(groupCtx, secrets, settings["SPENDCAP_HMAC_SECRET_ID"])
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	store, err := dynamo.New(dynamo.Config{Client: dynamodb.NewFromConfig(aws), Table: settings["SPENDCAP_TABLE"]})
+	if err != nil {
+		return nil, err
+	}
+	return assemble.Handler(assemble.Parts{
+		Config:  cfg,
+		Store:   store,
+		Lock:    lock,
+		HMACKey: []byte(hmacKey),
+		Metrics: metrics.New(os.Stdout, time.Now),
+		Logger:  log,
+	})
+}
