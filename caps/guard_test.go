@@ -464,6 +464,26 @@ func TestGuardNewDayIsEmpty(t *testing.T) {
 	}
 }
 
+// Whole seconds, rounded up, so that whoever waits as long as told is not too early.
+func TestGuardRetryAfter(t *testing.T) {
+	midnight := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	for before, want := range map[time.Duration]time.Duration{
+		1:                            time.Second,
+		time.Second - 1:              time.Second,
+		time.Second:                  time.Second,
+		time.Second + 1:              2 * time.Second,
+		2 * time.Second:              2 * time.Second,
+		time.Hour + time.Millisecond: time.Hour + time.Second,
+		24 * time.Hour:               24 * time.Hour,
+	} {
+		b := newBench(t, caps.Calls(0), caps.Cap{})
+		b.clock.set(midnight.Add(-before))
+		if r := b.reserve(mustCaller(t, viewer), 1); r.RetryAfter != want || r.ResetAt != midnight {
+			t.Errorf("%s before midnight: retry after %s, reset at %s; want %s, %s", before, r.RetryAfter, r.ResetAt, want, midnight)
+		}
+	}
+}
+
 // Whatever fails in a reserve, the call is not admitted, and what may have landed
 // stays counted.
 func TestGuardStoreFailsInReserve(t *testing.T) {
@@ -788,6 +808,16 @@ func TestNewGuardRefuses(t *testing.T) {
 		g, err := caps.NewGuard(c)
 		if text(err) != want || (g == nil) != (want != "") {
 			t.Errorf("%v, %q; want %q", g, text(err), want)
+		}
+	}
+	for _, name := range []string{"azAZ09-", "-", "0"} {
+		if err := (caps.Budget{Name: name, Cap: caps.Calls(1)}).Check(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, r := range "`{@[/:, #._" { // the neighbours of what is allowed, and separators
+		if err := (caps.Budget{Name: "a" + string(r), Cap: caps.Calls(1)}).Check(); err == nil {
+			t.Errorf("%q is allowed in a name", r)
 		}
 	}
 	withoutCeiling := good

@@ -90,22 +90,47 @@ func TestQueueSharesRefusals(t *testing.T) {
 	})
 }
 
-// A refusal is shared only with those that were there before it was asked for.
+// A refusal is shared only with those that were there before it was asked for. The
+// holds behind it may be gone for whoever comes later.
 func TestQueueAsksForThoseWhoComeLater(t *testing.T) {
 	caller := mustCaller(t, viewer)
 	synctest.Test(t, func(t *testing.T) {
-		g, s := slowGuard(t, 10*time.Millisecond, caps.Calls(1).AndUSD(1000))
-		held, err := g.Reserve(t.Context(), caller, 1)
-		if err != nil || !held.Allowed {
-			t.Fatal(held, err)
+		g, s := slowGuard(t, 10*time.Millisecond, caps.Calls(2).AndUSD(1000))
+		reserve := func() *caps.Reservation {
+			r, err := g.Reserve(t.Context(), caller, 1)
+			if err != nil {
+				t.Error(err)
+				return new(caps.Reservation)
+			}
+			return r
 		}
-		for range 3 {
-			if r, err := g.Reserve(t.Context(), caller, 1); err != nil || r.Allowed {
-				t.Fatal(r, err)
+		holds := []*caps.Reservation{reserve(), reserve()}
+		var wg sync.WaitGroup
+		for range 30 { // eight are sent at 0 ms, eight at 10 ms, the others share what those get
+			wg.Go(func() {
+				if reserve().Allowed {
+					t.Error("admitted beyond the cap")
+				}
+			})
+		}
+		time.Sleep(15 * time.Millisecond)
+		wg.Go(func() { // waits for its turn until 20 ms and keeps the line open until 30 ms
+			if !reserve().Allowed {
+				t.Error("refused, although it was sent after all refusals and finds room")
+			}
+		})
+		time.Sleep(6 * time.Millisecond)
+		for _, r := range holds {
+			if err := r.Release(t.Context()); err != nil {
+				t.Error(err)
 			}
 		}
-		if s.calls != 4 {
-			t.Errorf("%d store calls; want 4: nobody waited", s.calls)
+		if !reserve().Allowed {
+			t.Error("refused by what was asked before it came")
+		}
+		wg.Wait()
+		if s.calls != 2+16+2 {
+			t.Errorf("%d store calls; want 20", s.calls)
 		}
 	})
 }
