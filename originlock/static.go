@@ -12,7 +12,9 @@ import (
 // for a server that is restarted with new ones. The zero Static has none, so that no
 // lock can be made from it. It prints without its secrets.
 type Static struct {
-	secrets *[]string // a pointer, so that printing what holds a Static shows no secret
+	// secrets is a function because package fmt, given what holds a Static in a field
+	// of its own, prints around the methods below, but never into a function.
+	secrets func() []string
 }
 
 // NewStatic returns a Source of the given secrets, at least one. An error says which
@@ -27,7 +29,7 @@ func NewStatic(secrets ...string) (Static, error) {
 		}
 	}
 	kept := slices.Clone(secrets)
-	return Static{&kept}, nil
+	return Static{func() []string { return slices.Clone(kept) }}, nil
 }
 
 // Secrets implements [Source].
@@ -35,7 +37,7 @@ func (s Static) Secrets(context.Context) ([]string, error) {
 	if s.secrets == nil {
 		return nil, errors.New("the originlock.Static has no secrets: make it with NewStatic")
 	}
-	return slices.Clone(*s.secrets), nil
+	return s.secrets(), nil
 }
 
 // String keeps the secrets out of whatever prints the source.

@@ -36,8 +36,8 @@ func New(api API, secretID string) *Source {
 
 // Secrets gives the values of AWSPENDING, AWSCURRENT and AWSPREVIOUS, with three
 // calls of GetSecretValue. A stage is left out if no version has it, if its version
-// has no value yet (a rotation makes such a pending version), or if
-// [originlock.CheckSecret] refuses the value. AWSCURRENT cannot be left out: without
+// has no value yet (a rotation makes such a pending version) or one that its key can
+// no longer decrypt, or if [originlock.CheckSecret] refuses the value. AWSCURRENT cannot be left out: without
 // a usable one the result is an error, as it is when any call fails otherwise.
 //
 // A finishing rotation moves its secret from AWSPENDING to AWSCURRENT, and the one
@@ -87,6 +87,7 @@ func (s *Source) stage(ctx context.Context, stage string) (string, error) {
 func absent(err error) bool {
 	var notFound *types.ResourceNotFoundException
 	var invalid *types.InvalidRequestException
-	return errors.As(err, &notFound) || errors.As(err, &invalid) ||
+	var undecryptable *types.DecryptionFailure
+	return errors.As(err, &notFound) || errors.As(err, &invalid) || errors.As(err, &undecryptable) ||
 		errors.Is(err, errNoString) || errors.Is(err, errUnusable)
 }
