@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"spendcap": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "testdata/script"})
+}
+
+// process is a `spendcap dev` in a process of its own.
+type process struct {
+	*exec.Cmd
+	edge, origin string // URLs
+}
+
+var urls = regexp.MustCompile(`(?m)^(edge|side door) +(http://\S+)`)
+
+// start runs `spendcap dev` on free ports, and ends it with the test by Ctrl-C, which
+// has to work.
+func start(t *testing.T, env []string, args ...string) *process {
+	t.Helper()
+	cmd := exec.Command("spendcap", append([]string{"dev", "-edge", "127.0.0.1:0", "-origin", "127.0.0.1:0", "-config", "../../spendcap.yaml"}, args...)...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := &process{Cmd: cmd}
+	var banner strings.Builder
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && lines.Text() != "Ctrl-C ends it." {
+		banner.WriteString(lines.Text() + "\n")
+	}
+	drained := make(chan struct{})
+	go func() { io.Copy(io.Discard, out); close(drained) }()
+	t.Cleanup(func() {
+		cmd.Process.Signal(syscall.SIGINT)
+		<-drained
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("spendcap dev did not end cleanly: %v", err)
+		}
+	})
+	for _, m := range urls.FindAllStringSubmatch(banner.String(), -1) {
+		switch m[1] {
+		case "edge":
+			p.edge = m[2]
+		case "side door":
+			p.origin = m[2]
+		}
+	}
+	if p.edge == "" || p.origin == "" {
+		t.Fatalf("no addresses in the banner: %q", banner.String())
+	}
+	return p
+}
+
+func runForTest(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs strings.Builder
+	code = run(context.Background(), env{&out, &errs, os.LookupEnv}, args)
+	return code, out.String(), errs.String()
+}
