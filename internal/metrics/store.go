@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"context"
+	"time"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
 )
@@ -13,54 +14,65 @@ func Store(inner caps.Store) caps.Store { return measured{inner} }
 
 type measured struct{ inner caps.Store }
 
-func (s measured) Reserve(ctx context.Context, c caps.Charge, limit caps.Cap) (out caps.Outcome, err error) {
-	r, done := begin(ctx, &err)
-	defer done()
-	out, err = s.inner.Reserve(ctx, c, limit)
+func (s measured) Reserve(ctx context.Context, c caps.Charge, limit caps.Cap) (caps.Outcome, error) {
+	call := begin(ctx)
+	out, err := s.inner.Reserve(ctx, c, limit)
+	call.end(err)
 	if err == nil && c.Key.Caller == caps.Everybody {
-		r.ceiling(out.Usage, limit)
+		call.r.ceiling(out.Usage, limit)
 	}
 	if err == nil && out.Allowed && c.Final && c.ID != "" {
-		r.Add(SettledMicroUSD, int64(c.Amount))
+		call.r.Add(SettledMicroUSD, int64(c.Amount))
 	}
 	return out, err
 }
 
-func (s measured) Settle(ctx context.Context, c caps.Charge, actual caps.MicroUSD) (ok bool, err error) {
-	r, done := begin(ctx, &err)
-	defer done()
-	ok, err = s.inner.Settle(ctx, c, actual)
+func (s measured) Settle(ctx context.Context, c caps.Charge, actual caps.MicroUSD) (bool, error) {
+	call := begin(ctx)
+	ok, err := s.inner.Settle(ctx, c, actual)
+	call.end(err)
 	// Each call is settled in two budgets; it is counted where it can be told apart.
 	if err == nil && ok && c.ID != "" {
-		r.Add(SettledMicroUSD, int64(actual))
+		call.r.Add(SettledMicroUSD, int64(actual))
 	}
 	return ok, err
 }
 
-func (s measured) Release(ctx context.Context, c caps.Charge) (ok bool, err error) {
-	_, done := begin(ctx, &err)
-	defer done()
-	return s.inner.Release(ctx, c)
+func (s measured) Release(ctx context.Context, c caps.Charge) (bool, error) {
+	call := begin(ctx)
+	ok, err := s.inner.Release(ctx, c)
+	call.end(err)
+	return ok, err
 }
 
-func (s measured) Usage(ctx context.Context, key caps.ItemKey) (u caps.Usage, err error) {
-	_, done := begin(ctx, &err)
-	defer done()
-	return s.inner.Usage(ctx, key)
+func (s measured) Usage(ctx context.Context, key caps.ItemKey) (caps.Usage, error) {
+	call := begin(ctx)
+	u, err := s.inner.Usage(ctx, key)
+	call.end(err)
+	return u, err
 }
 
-// begin starts the time of one call, and done ends it; *err is then the call's.
-func begin(ctx context.Context, err *error) (r *Request, done func()) {
-	r = FromContext(ctx)
-	if r == nil {
-		return nil, func() {}
+// storeCall is one call that is being measured; r is nil if nobody asks.
+type storeCall struct {
+	r     *Request
+	start time.Time
+}
+
+func begin(ctx context.Context) storeCall {
+	c := storeCall{r: FromContext(ctx)}
+	if c.r != nil {
+		c.start = c.r.m.now()
 	}
-	start := r.m.now()
-	return r, func() {
-		r.Duration(StoreLatency, r.m.now().Sub(start))
-		if *err != nil {
-			r.Count(StoreErrors)
-		}
+	return c
+}
+
+func (c storeCall) end(err error) {
+	if c.r == nil {
+		return
+	}
+	c.r.Duration(StoreLatency, c.r.m.now().Sub(c.start))
+	if err != nil {
+		c.r.Count(StoreErrors)
 	}
 }
 
