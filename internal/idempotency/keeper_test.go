@@ -520,9 +520,13 @@ func TestNewAccepts(t *testing.T) {
 	} {
 		c := idempotency.Config{Store: memory.New(), Secret: secret, Lease: lease}
 		change(&c)
-		if _, err := idempotency.New(c); err != nil {
+		k, err := idempotency.New(c)
+		if err != nil {
 			t.Error(err)
+			continue
 		}
+		wantState(t, begin(t, k), idempotency.Fresh)
+		wantState(t, begin(t, k), idempotency.Running)
 	}
 }
 

@@ -17,37 +17,38 @@ const maxKeyBytes = 255
 // The key itself has 1 to 255 characters.
 func parseKey(value string) (key string, ok bool) {
 	if quoted, found := strings.CutPrefix(value, `"`); found {
-		key, ok = unquote(quoted)
-	} else {
-		key, ok = value, !strings.ContainsFunc(value, func(r rune) bool {
-			return r <= ' ' || r > '~' || r == '"' || r == ','
-		})
+		key = unquote(quoted)
+	} else if !strings.ContainsFunc(value, func(r rune) bool {
+		return r <= ' ' || r > '~' || r == '"' || r == ','
+	}) {
+		key = value
 	}
-	if !ok || key == "" || len(key) > maxKeyBytes {
+	if key == "" || len(key) > maxKeyBytes {
 		return "", false
 	}
 	return key, true
 }
 
 // unquote reads a string of RFC 9651 from behind the opening quote to the closing
-// one, which has to be the last character.
-func unquote(s string) (string, bool) {
+// one, which has to be the last character. It returns nothing if the string is
+// malformed.
+func unquote(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
-		case c == '"':
-			return b.String(), i == len(s)-1
+		case c == '"' && i == len(s)-1:
+			return b.String()
+		case c == '"' || c < ' ' || c > '~':
+			return ""
 		case c == '\\':
 			i++
 			if i == len(s) || s[i] != '"' && s[i] != '\\' {
-				return "", false
+				return ""
 			}
 			b.WriteByte(s[i])
-		case c < ' ' || c > '~':
-			return "", false
 		default:
 			b.WriteByte(c)
 		}
 	}
-	return "", false
+	return ""
 }

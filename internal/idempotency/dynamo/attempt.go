@@ -46,7 +46,7 @@ func (l limits) run(ctx context.Context, f func(context.Context) error) error {
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(rand.N(pause) + 1):
+		case <-time.After(rand.N(pause)):
 		}
 		pause *= 2
 	}
