@@ -36,7 +36,11 @@ func (p *probe) watch(ctx context.Context, in middleware.DeserializeInput, next 
 		GetConn: func(string) { p.waited.Store(true) },
 		GotConn: func(httptrace.GotConnInfo) { p.connected.Store(true) },
 	})
-	return next.HandleDeserialize(ctx, in)
+	out, meta, err := next.HandleDeserialize(ctx, in)
+	if err == nil {
+		err = checkReply(out.RawResponse)
+	}
+	return out, meta, err
 }
 
 // unasked tells whether the attempt ended before the HTTP client was asked, for

@@ -19,13 +19,12 @@ import (
 // for a caller it does not know yet; expired days are dropped first.
 const MaxItems = 1 << 20
 
-// markerFor is how long the ID of a final charge is kept: longer than any retry of
-// the same Reserve takes.
-const markerFor = 10 * time.Second
+var errOtherCharge = errors.New("the charge's ID stands for a hold of another amount: draw an ID for every charge")
 
 // Store keeps counts in the memory of the process. Use [New].
 type Store struct {
 	now func() time.Time
+	max int // items
 
 	mu    sync.Mutex
 	items map[caps.ItemKey]*item
@@ -38,7 +37,7 @@ type item struct {
 	calls     int64
 	usd, held caps.MicroUSD
 	holds     map[string]caps.MicroUSD // open holds by ID
-	markers   map[string]time.Time     // final charges by ID, when they were made
+	finals    finals
 }
 
 // New returns an empty store. now tells the time; nil means time.Now.
@@ -46,7 +45,7 @@ func New(now func() time.Time) *Store {
 	if now == nil {
 		now = time.Now
 	}
-	return &Store{now: now, items: make(map[caps.ItemKey]*item)}
+	return &Store{now: now, max: MaxItems, items: make(map[caps.ItemKey]*item)}
 }
 
 // Reserve implements [caps.Store].
@@ -57,7 +56,11 @@ func (s *Store) Reserve(ctx context.Context, c caps.Charge, limit caps.Cap) (cap
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	it := s.items[c.Key]
-	if c.ID != "" && it.has(c) {
+	landed, err := it.reserved(c)
+	if err != nil {
+		return caps.Outcome{}, err
+	}
+	if landed {
 		return caps.Outcome{Allowed: true, Usage: it.usage()}, nil
 	}
 	if !limit.Admits(it.usage(), c.Amount) {
@@ -74,13 +77,10 @@ func (s *Store) Reserve(ctx context.Context, c caps.Charge, limit caps.Cap) (cap
 	}
 	it.calls++
 	it.usd = sum
-	switch {
-	case c.Final:
-		it.mark(c.ID, s.now())
-	default:
+	if !c.Final {
 		it.held += c.Amount
-		it.hold(c.ID, c.Amount)
 	}
+	it.note(c, s.now())
 	return caps.Outcome{Allowed: true, Usage: it.usage()}, nil
 }
 
@@ -121,7 +121,7 @@ func (s *Store) Release(ctx context.Context, c caps.Charge) (bool, error) {
 		it.held -= c.Amount
 	}
 	delete(it.holds, c.ID)
-	delete(it.markers, c.ID)
+	it.finals.drop(c.ID)
 	return true, nil
 }
 
@@ -146,8 +146,8 @@ func (s *Store) create(key caps.ItemKey) (*item, error) {
 		}
 		s.swept = today
 	}
-	if len(s.items) >= MaxItems {
-		return nil, fmt.Errorf("the in-process store is full: it keeps %d budgets and forgets none before its day has expired", MaxItems)
+	if len(s.items) >= s.max {
+		return nil, fmt.Errorf("the in-process store is full: it keeps %d budgets and forgets none before its day has expired", s.max)
 	}
 	it := &item{}
 	s.items[key] = it
@@ -158,7 +158,20 @@ func (it *item) usage() caps.Usage {
 	if it == nil {
 		return caps.Usage{}
 	}
-	return caps.Usage{Calls: it.calls, USD: it.usd, Held: it.held, Open: len(it.holds)}
+	// A shared budget cannot tell that a final charge was released twice.
+	held := min(it.held, it.usd)
+	return caps.Usage{Calls: it.calls, USD: it.usd, Held: held, Open: len(it.holds)}
+}
+
+// reserved tells whether the charge has been reserved already and may be told apart.
+func (it *item) reserved(c caps.Charge) (bool, error) {
+	if it == nil || c.ID == "" {
+		return false, nil
+	}
+	if amount, ok := it.holds[c.ID]; ok && !c.Final && amount != c.Amount {
+		return false, errOtherCharge
+	}
+	return it.has(c), nil
 }
 
 // has tells whether the charge is there. A budget shared by everybody keeps no IDs;
@@ -167,40 +180,26 @@ func (it *item) has(c caps.Charge) bool {
 	switch {
 	case it == nil:
 		return false
-	case c.ID == "" && c.Final:
-		return it.calls > 0 && it.usd-it.held >= c.Amount
 	case c.ID == "":
-		return it.calls > 0 && it.held >= c.Amount
+		return it.calls > 0 && it.usd >= c.Amount && (c.Final || it.held >= c.Amount)
 	case c.Final:
-		_, ok := it.markers[c.ID]
-		return ok
+		return it.finals.has(c.ID)
 	default:
 		amount, ok := it.holds[c.ID]
 		return ok && amount == c.Amount
 	}
 }
 
-func (it *item) hold(id string, amount caps.MicroUSD) {
-	if id == "" {
-		return
-	}
-	if it.holds == nil {
-		it.holds = make(map[string]caps.MicroUSD)
-	}
-	it.holds[id] = amount
-}
-
-func (it *item) mark(id string, now time.Time) {
-	if id == "" {
-		return
-	}
-	for old, at := range it.markers {
-		if now.Sub(at) > markerFor {
-			delete(it.markers, old)
+// note keeps the charge's ID, if it has one.
+func (it *item) note(c caps.Charge, now time.Time) {
+	switch {
+	case c.ID == "":
+	case c.Final:
+		it.finals.add(c.ID, now)
+	default:
+		if it.holds == nil {
+			it.holds = make(map[string]caps.MicroUSD)
 		}
+		it.holds[c.ID] = c.Amount
 	}
-	if it.markers == nil {
-		it.markers = make(map[string]time.Time)
-	}
-	it.markers[id] = now
 }
