@@ -1,0 +1,138 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"unicode/utf8"
+)
+
+// The providers.
+const (
+	ProviderDemo      = "demo"
+	ProviderOpenAI    = "openai"
+	ProviderAnthropic = "anthropic"
+	ProviderBedrock   = "bedrock"
+)
+
+// Config is what the operator allows the public to do.
+type Config struct {
+	Provider      string // one of the Provider constants
+	BaseURL       string // an upstream other than the provider's own; openai and anthropic only
+	MaxInputBytes int    // the most that a request may make us send, in bytes of UTF-8
+	SystemPrompt  string // goes before everything a caller sends; a caller cannot replace it
+	Temperature   *Range // what a caller may ask for; nil: 0 to 2
+	Models        []Model
+}
+
+// Range is an inclusive interval.
+type Range struct{ Min, Max float64 }
+
+// Model is a model that callers may use.
+type Model struct {
+	Name            string // what callers write
+	Upstream        string // what the provider calls it; empty: the same
+	Price           Price
+	MaxOutputTokens int // the most a call may produce; a caller may ask for less
+}
+
+// Price is what a model's tokens cost. Input and Output are required.
+type Price struct {
+	Input       Rate
+	CachedInput Rate // input read from the provider's cache; 0: as Input
+	CacheWrite  Rate // input written to the provider's cache; 0: as Input
+	Output      Rate
+	LongContext *LongContext // nil: one price for every length
+}
+
+// LongContext is the price of a whole call whose input is longer than AboveInputTokens.
+type LongContext struct {
+	AboveInputTokens int
+	Input            Rate
+	CachedInput      Rate // 0: as Input
+	Output           Rate
+}
+
+// maxInputBytes bounds what an operator can set: a body has to pass API Gateway and
+// Lambda (6 MB), escaped.
+const maxInputBytes = 1 << 20
+
+const maxOutputTokens = 1 << 20
+
+// Check tells whether the configuration is usable. Each of the errors it joins names
+// the field of spendcap.yaml and the remedy.
+func (c Config) Check() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("llm."+format, args...)) }
+	switch c.Provider {
+	case ProviderDemo, ProviderBedrock:
+		if c.BaseURL != "" {
+			bad("base_url: the provider %s has none; leave it out", c.Provider)
+		}
+	case ProviderOpenAI, ProviderAnthropic:
+		if u, err := url.Parse(c.BaseURL); c.BaseURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
+			bad("base_url: want a URL such as https://api.example.com/v1, without user, query or fragment")
+		}
+	default:
+		bad("provider: %q is not one of demo, openai, anthropic, bedrock", c.Provider)
+	}
+	if c.MaxInputBytes < 1 || c.MaxInputBytes > maxInputBytes {
+		bad("max_input_bytes: want 1 to %d, got %d", maxInputBytes, c.MaxInputBytes)
+	}
+	switch {
+	case !utf8.ValidString(c.SystemPrompt):
+		bad("system_prompt: not valid UTF-8")
+	case len(c.SystemPrompt) >= c.MaxInputBytes && c.SystemPrompt != "":
+		bad("system_prompt: its %d bytes leave nothing of max_input_bytes (%d); shorten it or raise the limit", len(c.SystemPrompt), c.MaxInputBytes)
+	}
+	if t := c.Temperature; t != nil && !(t.Min >= 0 && t.Min <= t.Max && t.Max <= 2) { // NaN fails too
+		bad("temperature: want 0 <= min <= max <= 2, got %v and %v", t.Min, t.Max)
+	}
+	if len(c.Models) == 0 {
+		bad("models: name at least one model with its prices")
+	}
+	seen := make(map[string]bool)
+	for i, m := range c.Models {
+		field := fmt.Sprintf("models[%d].", i)
+		if m.Name == "" || !utf8.ValidString(m.Name) {
+			bad(field + "name: missing")
+		} else if seen[m.Name] {
+			bad(field+"name: %q is there twice", m.Name)
+		}
+		seen[m.Name] = true
+		if m.MaxOutputTokens < 1 || m.MaxOutputTokens > maxOutputTokens {
+			bad(field+"max_output_tokens: want 1 to %d, got %d", maxOutputTokens, m.MaxOutputTokens)
+		}
+		rate := func(name string, r Rate, required bool) {
+			switch {
+			case r < 0 || r > maxRate:
+				bad(field + name + ": not a price from 0 to a million dollars per million tokens")
+			case r == 0 && required:
+				bad(field + name + ": missing or 0; a model without a price cannot be capped")
+			}
+		}
+		rate("input_usd_per_million", m.Price.Input, true)
+		rate("cached_input_usd_per_million", m.Price.CachedInput, false)
+		rate("cache_write_usd_per_million", m.Price.CacheWrite, false)
+		rate("output_usd_per_million", m.Price.Output, true)
+		if l := m.Price.LongContext; l != nil {
+			if l.AboveInputTokens < 1 || l.AboveInputTokens > math.MaxInt32 {
+				bad(field+"long_context.above_input_tokens: want 1 or more, got %d", l.AboveInputTokens)
+			}
+			rate("long_context.input_usd_per_million", l.Input, true)
+			rate("long_context.cached_input_usd_per_million", l.CachedInput, false)
+			rate("long_context.output_usd_per_million", l.Output, true)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// MaxCost is the most that one call of the model can cost, with an input of
+// MaxInputBytes and all of the output, in micro-dollars.
+func (c Config) MaxCost(m Model) (worst Cost, err error) {
+	input := c.maxInputTokens()
+	worst.InputTokens, worst.OutputTokens = input, int64(m.MaxOutputTokens)
+	worst.USD, err = m.Price.worst(input, int64(m.MaxOutputTokens))
+	return worst, err
+}
