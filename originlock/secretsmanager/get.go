@@ -39,13 +39,17 @@ func get(ctx context.Context, api API, id, stage string) (string, error) {
 	return *out.SecretString, nil
 }
 
-// withoutReply keeps the reply out of an error. What the SDK says about a successful
-// reply that it cannot decode quotes from it, and that may be the secret.
+// withoutReply keeps the reply out of an error. What the SDK says about a reply that
+// it cannot decode quotes from it, and that may be the secret. The replies that say
+// what went wrong are not meant: they hold none.
 func withoutReply(err error) error {
-	var response *smithyhttp.ResponseError
-	var undecoded *smithy.DeserializationError
-	if errors.As(err, &undecoded) || errors.As(err, &response) && response.HTTPStatusCode() < 300 {
-		return errors.New("the reply of Secrets Manager is cut or is not one of its replies")
+	status := 0 // none: there was no reply
+	if response := (*smithyhttp.ResponseError)(nil); errors.As(err, &response) {
+		status = response.HTTPStatusCode()
 	}
-	return err
+	undecoded := (*smithy.DeserializationError)(nil)
+	if !errors.As(err, &undecoded) && (status < 200 || status > 299) {
+		return err
+	}
+	return fmt.Errorf("the reply with status %d is cut or is none of Secrets Manager's", status)
 }
