@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
+	"github.com/seed3e88d9a2/spendcap/llm"
 )
 
 // Config is what the operator's file says, checked and ready to use.
@@ -21,6 +22,10 @@ type Config struct {
 	// Demo caps POST /api/demo/cap for one caller. It is a budget of its own and has no
 	// ceiling. It is the zero Budget, and the endpoint is off, if the file has no demo.
 	Demo caps.Budget
+
+	// LLM is what the public may do with a model; nil if the file has no llm, and there
+	// are no paid calls.
+	LLM *llm.Config
 
 	// Mask says how wide a caller is.
 	Mask caps.Mask
@@ -75,6 +80,8 @@ func Load(r io.Reader) (*Config, error) {
 		top.demo(c)
 		top.viewer(c)
 		top.cors(c)
+		top.llm(c)
+		top.ceiling(c)
 		if !top.has("llm") && !top.has("demo") {
 			p.add(top.line, "", "neither llm nor demo is given: there is nothing to guard")
 		}

@@ -54,8 +54,9 @@ const mostProblems = 50
 
 // problems collects while the file is read.
 type problems struct {
-	list []Problem
-	more int
+	list  []Problem
+	more  int
+	lines map[string]int // of every field that was found
 }
 
 func (p *problems) add(line int, field, format string, args ...any) {
@@ -68,6 +69,36 @@ func (p *problems) add(line int, field, format string, args ...any) {
 
 func (p *problems) at(n *yaml.Node, field, format string, args ...any) {
 	p.add(n.Line, field, format, args...)
+}
+
+// found notes where a field is.
+func (p *problems) found(field string, line int) {
+	if p.lines == nil {
+		p.lines = make(map[string]int)
+	}
+	p.lines[field] = line
+}
+
+// lineOf returns the line of a field, or of the nearest group or list it belongs to.
+func (p *problems) lineOf(field string) int {
+	for {
+		if line, ok := p.lines[field]; ok {
+			return line
+		}
+		i := strings.LastIndexAny(field, ".[")
+		if i < 0 {
+			return 0
+		}
+		field = field[:i]
+	}
+}
+
+// reported tells whether something is wrong with the field, or with what contains it.
+func (p *problems) reported(field string) bool {
+	return slices.ContainsFunc(p.list, func(q Problem) bool {
+		rest, ok := strings.CutPrefix(field, q.Field)
+		return ok && q.Field != "" && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	})
 }
 
 // err returns what has been collected, or nil.
