@@ -40,16 +40,15 @@ func get(ctx context.Context, api API, id, stage string) (string, error) {
 }
 
 // withoutReply keeps the reply out of an error. What the SDK says about a reply that
-// it cannot decode quotes from it, and that may be the secret. The replies that say
-// what went wrong are not meant: they hold none.
+// it cannot decode quotes from it, and that may be the secret.
 func withoutReply(err error) error {
-	status := 0 // none: there was no reply
+	var undecoded *smithy.DeserializationError
+	if !errors.As(err, &undecoded) {
+		return err
+	}
+	status := 0
 	if response := (*smithyhttp.ResponseError)(nil); errors.As(err, &response) {
 		status = response.HTTPStatusCode()
-	}
-	undecoded := (*smithy.DeserializationError)(nil)
-	if !errors.As(err, &undecoded) && (status < 200 || status > 299) {
-		return err
 	}
 	return fmt.Errorf("the reply with status %d is cut or is none of Secrets Manager's", status)
 }
