@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash"
 	"strings"
+	"sync"
 )
 
 // MinSecretBytes is the least length of the secret of a [Keyer]: the output size
@@ -20,7 +22,7 @@ const keyLength = 32
 // them in the store. The IPv4 space is small enough to hash in an hour, so a plain
 // hash would be no protection; the secret is what keeps the addresses unknown.
 type Keyer struct {
-	secret []byte
+	macs sync.Pool // of hash.Hash, keyed; a reset one is cheaper than a new one
 }
 
 // NewKeyer returns a Keyer for a secret of at least [MinSecretBytes] bytes. The
@@ -29,14 +31,17 @@ func NewKeyer(secret []byte) (*Keyer, error) {
 	if len(strings.TrimSpace(string(secret))) < MinSecretBytes {
 		return nil, fmt.Errorf("the HMAC secret is missing, blank or shorter than %d bytes: draw one with `openssl rand -hex 32`", MinSecretBytes)
 	}
-	return &Keyer{append([]byte(nil), secret...)}, nil
+	secret = append([]byte(nil), secret...)
+	return &Keyer{sync.Pool{New: func() any { return hmac.New(sha256.New, secret) }}}, nil
 }
 
 // Key returns the caller key for one purpose and day: 32 lowercase hexadecimal
 // digits. The purpose keeps a key from being used elsewhere; the day makes
 // yesterday's rows unlinkable to today's.
 func (k *Keyer) Key(purpose string, day Day, caller Caller) string {
-	mac := hmac.New(sha256.New, k.secret)
+	mac := k.macs.Get().(hash.Hash)
+	defer k.macs.Put(mac)
+	mac.Reset()
 	message := make([]byte, 0, 96)
 	message = append(message, purpose...)
 	message = append(message, 0)

@@ -78,6 +78,9 @@ func start(ctx context.Context, log *slog.Logger) (*api.Handler, error) {
 	group.Go(func() (err error) {
 		lock, err = originlock.New(groupCtx, originlock.Config{
 			Source: secretsmanager.New(secrets, settings["SPENDCAP_ORIGIN_SECRET_ID"]),
+			OnFailure: func(err error) {
+				log.Error("the origin lock's secrets cannot be refreshed; the last good ones are kept for a time", "error", err)
+			},
 		})
 		return err
 	})
