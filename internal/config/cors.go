@@ -58,7 +58,7 @@ func originProblem(origin string) string {
 	host, port := u.Hostname(), u.Port()
 	loopback := host == "localhost"
 	if addr, err := netip.ParseAddr(host); err == nil {
-		if addr.Zone() != "" || addr.String() != host {
+		if addr.String() != host {
 			return "is not how a browser writes the address"
 		}
 		loopback = addr.IsLoopback()

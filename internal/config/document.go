@@ -68,7 +68,7 @@ func (p *problems) plain(n *yaml.Node, field string) bool {
 	case n.Anchor != "":
 		p.at(n, field, "&%s is an anchor: remove it, aliases are not followed", n.Anchor)
 	case n.Style&yaml.TaggedStyle != 0:
-		p.at(n, field, "the tag %s is not allowed: write the value alone", n.Tag)
+		p.at(n, field, "the tag %s is not allowed: write the value alone", quote(n.Tag))
 	default:
 		return true
 	}

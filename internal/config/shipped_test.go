@@ -1,0 +1,101 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed3e88d9a2/spendcap/caps"
+	"github.com/seed3e88d9a2/spendcap/internal/config"
+	"github.com/seed3e88d9a2/spendcap/llm"
+)
+
+// The file that comes with spendcap is the one that the design describes.
+func TestShippedFile(t *testing.T) {
+	c, err := config.LoadFile("../../spendcap.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Caller.Cap != caps.Calls(10).AndUSD(50_000) || c.Global.Cap != caps.Calls(5000).AndUSD(5_000_000) || c.Demo.Cap != caps.Calls(10) {
+		t.Errorf("caps: %+v, %+v, %+v", c.Caller, c.Global, c.Demo)
+	}
+	if c.Mask != (caps.Mask{}) || c.AllowedOrigins != nil {
+		t.Errorf("%+v, %v", c.Mask, c.AllowedOrigins)
+	}
+	want := llm.Model{Name: "demo-small", MaxOutputTokens: 300, Price: llm.Price{Input: 150_000, CachedInput: 75_000, Output: 600_000}}
+	if c.LLM.Provider != llm.ProviderDemo || c.LLM.MaxInputBytes != 8000 || !slices.Equal(c.LLM.Models, []llm.Model{want}) {
+		t.Errorf("%+v", c.LLM)
+	}
+	optional := regexp.MustCompile(`(?m)^# ((?:viewer|cors): .*)$`)
+	text, err := os.ReadFile("../../spendcap.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(optional.FindAllString(string(text), -1)); n != 2 {
+		t.Errorf("%d optional settings are shown; want viewer and cors", n)
+	}
+	with, err := load(optional.ReplaceAllString(string(text), "$1"))
+	if err != nil {
+		t.Fatalf("with the optional settings: %v", err)
+	}
+	if with.Mask != (caps.Mask{IPv4Bits: 32, IPv6Bits: 64}) || len(with.AllowedOrigins) != 0 {
+		t.Errorf("the optional settings do not show the defaults: %+v, %v", with.Mask, with.AllowedOrigins)
+	}
+}
+
+// Every example loads, is for the provider it is named after, says when and where its
+// prices were read, and lets a caller make at least one call of each model.
+func TestExamples(t *testing.T) {
+	paths, err := filepath.Glob("../../examples/config/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, path := range paths {
+		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
+		names = append(names, name)
+		c, err := config.LoadFile(path)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if c.LLM == nil || c.LLM.Provider != name || len(c.LLM.Models) < 3 {
+			t.Errorf("%s: %+v", path, c.LLM)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"CHECK THE PRICES BEFORE USE", "noted on 20", "https://"} {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s does not say %q", path, want)
+			}
+		}
+		own, _ := c.Caller.Cap.USD()
+		for _, m := range c.LLM.Models {
+			worst, err := c.LLM.MaxCost(m)
+			if err != nil || worst.USD > own {
+				t.Errorf("%s: one call of %s may cost %s, a caller has %s (%v)", path, m.Name, worst.USD, own, err)
+			}
+			if m.Price.Output <= m.Price.Input || m.Price.CachedInput > m.Price.Input || m.Price.CacheWrite != 0 && m.Price.CacheWrite < m.Price.Input {
+				t.Errorf("%s: the prices of %s are mixed up: %+v", path, m.Name, m.Price)
+			}
+			if l := m.Price.LongContext; l != nil && (l.Input < m.Price.Input || l.Output < m.Price.Output || l.CachedInput > l.Input) {
+				t.Errorf("%s: the long-context prices of %s are mixed up: %+v", path, m.Name, l)
+			}
+		}
+	}
+	if want := []string{"anthropic", "bedrock", "openai"}; !slices.Equal(names, want) {
+		t.Errorf("examples for %v; want %v", names, want)
+	}
+	shipped, err := os.ReadFile("../../spendcap.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(shipped), "examples/config/openai.yaml, anthropic.yaml or bedrock.yaml") {
+		t.Error("spendcap.yaml does not say where the prices are")
+	}
+}
