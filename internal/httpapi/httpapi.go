@@ -2,33 +2,51 @@
 // into events of payload format 2.0 and the handler's responses into answers. It is
 // the side door of the local system.
 //
-// What it does as the real one (https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html):
-// header names in lower case, duplicates joined by a comma, cookies apart, the peer
-// appended to X-Forwarded-For, bodies that are not text in base64, at most 10 MB of
-// body (413), at most 30 seconds (503), 500 if the handler fails, and an invocation
-// that goes on when the client goes away.
+// What it does as the real one. The rules are from
+// https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
+// and http-api-quotas.html beside it; "observed" marks what AWS does not document and
+// users of the real one report:
 //
-// What it does not: there is one route, $default, on the stage $default, so no path
-// has a stage in front; no throttling (429 from the real one has no body of ours), no
-// authorizers, no mutual TLS, no compression, and no 10,240-byte limit on the request
-// line and headers together (net/http's own is 1 MB). The real one also renames some
-// response headers to x-amzn-remapped-*, none of which the handler writes.
+//   - Header names are in lower case. Duplicates are joined by a comma without a space,
+//     so a header that is sent twice is one wrong value. Cookies are apart.
+//   - rawPath is decoded (observed), and ends before a question mark that decoding
+//     brings out; rawQueryString is as it came.
+//   - The peer is appended to X-Forwarded-For and is sourceIp. Behind the edge it is the
+//     edge, not the viewer.
+//   - A body passes as text if its type is text/*, application/json, application/xml or
+//     application/javascript, in base64 otherwise, forms and bodies without a type
+//     among them (observed).
+//   - At most 10 MB of body (413). An invocation that fails, or that takes longer than
+//     the function's timeout, is 500; one that takes longer than 30 seconds is 503.
+//   - The invocation goes on when the client goes away.
+//   - Of a response, multiValueHeaders are not read (observed), each of cookies becomes a
+//     Set-Cookie, and a status that is none is 500.
+//
+// What it does not:
+//
+//   - There is one route, $default, on the stage $default, so no path has a stage in
+//     front. No throttling, authorizers or mutual TLS.
+//   - No limit of 10,240 bytes on request line and headers together (net/http's is
+//     1 MB), nor Lambda's own of 6 MB on the event, which the real one answers with 413.
+//   - A handler that overruns its timeout runs on until it looks at its context; Lambda
+//     ends it.
+//   - No x-amzn-trace-id in the event and no apigw-requestid in the answer. A body that
+//     is declared as text and is not UTF-8 goes in base64; what the real one does with
+//     it is not documented.
+//   - Some response headers, such as WWW-Authenticate, are renamed to x-amzn-remapped-*
+//     by the real one. The handler writes none of them.
 package httpapi
 
 import (
 	"context"
 	"crypto/rand"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"io"
-	"mime"
-	"net"
+	"log/slog"
 	"net/http"
-	"strconv"
-	"strings"
+	"runtime/debug"
 	"time"
-	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -45,8 +63,9 @@ type Handler func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGa
 // Config is what a gateway is made from.
 type Config struct {
 	Handler Handler
-	Timeout time.Duration    // of one invocation; 0 means the deployed function's
+	Timeout time.Duration    // the function's; 0 means the deployed one's
 	Now     func() time.Time // nil means time.Now
+	Logger  *slog.Logger     // nil means slog.Default(); gets what Lambda would log of a failed invocation
 }
 
 type gateway struct{ Config }
@@ -59,178 +78,69 @@ func New(c Config) http.Handler {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
 	return gateway{c}
 }
 
 func (g gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBodyBytes))
 	if err != nil {
-		var tooLarge *http.MaxBytesError
-		if errors.As(err, &tooLarge) {
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 			message(w, http.StatusRequestEntityTooLarge, "Request Entity Too Large")
 		} else {
 			message(w, http.StatusBadRequest, "Bad Request")
 		}
 		return
 	}
-	event := newEvent(r, body, g.Now())
+	event := newEvent(r, body, requestID(), g.Now())
 
 	// Lambda goes on when the client goes away, and so does this.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), g.Timeout)
-	type result struct {
-		events.APIGatewayV2HTTPResponse
-		failed bool
-	}
-	done := make(chan result, 1)
+	done := make(chan *events.APIGatewayV2HTTPResponse, 1)
 	go func() {
 		defer cancel()
-		res := result{failed: true}
-		defer func() {
-			if p := recover(); p != nil {
-				res.failed = true
-			}
-			done <- res
-		}()
-		answer, err := g.Handler(ctx, event)
-		res = result{answer, err != nil}
+		done <- g.invoke(ctx, event)
 	}()
+	patience := time.NewTimer(deadlines.Gateway)
+	defer patience.Stop()
 	select {
 	case res := <-done:
-		if res.failed {
-			message(w, http.StatusInternalServerError, "Internal Server Error")
-			return
-		}
-		write(w, res.APIGatewayV2HTTPResponse)
+		answer(w, res)
 	case <-ctx.Done():
-		// A handler that ends with its context wins over the time-out.
+		// A handler that ends with its context still answers.
 		select {
 		case res := <-done:
-			if !res.failed {
-				write(w, res.APIGatewayV2HTTPResponse)
-				return
-			}
+			answer(w, res)
 		default:
+			g.Logger.Error("the invocation timed out", "requestId", event.RequestContext.RequestID, "timeout", g.Timeout)
+			answer(w, nil)
 		}
+	case <-patience.C:
 		message(w, http.StatusServiceUnavailable, "Service Unavailable")
 	}
 }
 
-func message(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	io.WriteString(w, `{"message":"`+text+`"}`)
-}
-
-func newEvent(r *http.Request, body []byte, now time.Time) events.APIGatewayV2HTTPRequest {
-	peer, _, err := net.SplitHostPort(r.RemoteAddr)
+// invoke calls the handler once and returns nil if that failed.
+func (g gateway) invoke(ctx context.Context, event events.APIGatewayV2HTTPRequest) (res *events.APIGatewayV2HTTPResponse) {
+	id := slog.String("requestId", event.RequestContext.RequestID)
+	defer func() {
+		if p := recover(); p != nil {
+			g.Logger.Error("the handler panicked", id, "panic", p, "stack", string(debug.Stack()))
+			res = nil
+		}
+	}()
+	out, err := g.Handler(ctx, event)
 	if err != nil {
-		peer = r.RemoteAddr
+		g.Logger.Error("the handler failed", id, "error", err)
+		return nil
 	}
-	host, port, err := net.SplitHostPort(r.Host)
-	if err != nil {
-		host, port = r.Host, "80"
-	}
-	headers := make(map[string]string, len(r.Header)+4)
-	for name, values := range r.Header {
-		if name != "Cookie" {
-			headers[strings.ToLower(name)] = strings.Join(values, ",")
-		}
-	}
-	headers["host"] = r.Host
-	headers["content-length"] = strconv.Itoa(len(body))
-	headers["x-forwarded-for"] = peer
-	if sent := r.Header.Values("X-Forwarded-For"); len(sent) > 0 {
-		headers["x-forwarded-for"] = strings.Join(sent, ", ") + ", " + peer
-	}
-	headers["x-forwarded-proto"] = "http"
-	headers["x-forwarded-port"] = port
-
-	event := events.APIGatewayV2HTTPRequest{
-		Version:        "2.0",
-		RouteKey:       "$default",
-		RawPath:        r.URL.Path,
-		RawQueryString: r.URL.RawQuery,
-		Headers:        headers,
-	}
-	for _, line := range r.Header.Values("Cookie") {
-		for cookie := range strings.SplitSeq(line, ";") {
-			event.Cookies = append(event.Cookies, strings.TrimSpace(cookie))
-		}
-	}
-	if r.URL.RawQuery != "" {
-		event.QueryStringParameters = make(map[string]string)
-		for name, values := range r.URL.Query() {
-			event.QueryStringParameters[name] = strings.Join(values, ",")
-		}
-	}
-	event.RequestContext = events.APIGatewayV2HTTPRequestContext{
-		RouteKey:     "$default",
-		AccountID:    "000000000000",
-		Stage:        "$default",
-		RequestID:    requestID(),
-		APIID:        "local",
-		DomainName:   host,
-		DomainPrefix: "local",
-		Time:         now.UTC().Format("02/Jan/2006:15:04:05 -0700"),
-		TimeEpoch:    now.UnixMilli(),
-		HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{
-			Method:    r.Method,
-			Path:      r.URL.Path,
-			Protocol:  r.Proto,
-			SourceIP:  peer,
-			UserAgent: r.UserAgent(),
-		},
-	}
-	if len(body) > 0 {
-		if isText(r.Header.Get("Content-Type")) && utf8.Valid(body) {
-			event.Body = string(body)
-		} else {
-			event.Body, event.IsBase64Encoded = base64.StdEncoding.EncodeToString(body), true
-		}
-	}
-	return event
+	return &out
 }
 
 func requestID() string {
 	var b [8]byte
 	rand.Read(b[:]) // never fails: crypto/rand ends the program instead
 	return hex.EncodeToString(b[:])
-}
-
-// isText tells whether the real one passes a body of this type on as it is.
-func isText(contentType string) bool {
-	media, _, err := mime.ParseMediaType(contentType)
-	if err != nil {
-		return false
-	}
-	switch media {
-	case "application/json", "application/xml", "application/javascript":
-		return true
-	}
-	return strings.HasPrefix(media, "text/")
-}
-
-func write(w http.ResponseWriter, res events.APIGatewayV2HTTPResponse) {
-	for name, value := range res.Headers {
-		w.Header().Set(name, value)
-	}
-	for name, values := range res.MultiValueHeaders {
-		w.Header()[http.CanonicalHeaderKey(name)] = values
-	}
-	for _, cookie := range res.Cookies {
-		w.Header().Add("Set-Cookie", cookie)
-	}
-	body := []byte(res.Body)
-	if res.IsBase64Encoded {
-		var err error
-		if body, err = base64.StdEncoding.DecodeString(res.Body); err != nil {
-			message(w, http.StatusInternalServerError, "Internal Server Error")
-			return
-		}
-	}
-	if res.StatusCode == 0 {
-		res.StatusCode = http.StatusOK
-	}
-	w.WriteHeader(res.StatusCode)
-	w.Write(body)
 }

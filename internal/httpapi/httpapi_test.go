@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -55,10 +56,11 @@ func TestEvents(t *testing.T) {
 		"cookies": func() *http.Request {
 			r := httptest.NewRequest("POST", "/api/demo/cap", nil)
 			r.Header.Add("Cookie", "a=1; b=2")
-			r.Header.Add("Cookie", "c=3")
+			r.Header.Add("Cookie", "c=3;")
 			return r
 		},
-		"percent-encoded-path": func() *http.Request { return httptest.NewRequest("GET", "/api/%63ap%20x", nil) },
+		"percent-encoded-path":     func() *http.Request { return httptest.NewRequest("GET", "/api/%63ap%20x%2Fy", nil) },
+		"percent-encoded-question": func() *http.Request { return httptest.NewRequest("GET", "/api/cap%3Fx=1?q=%C3%A9+%zz", nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var event events.APIGatewayV2HTTPRequest
@@ -92,10 +94,12 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+const internalServerError = `{"message":"Internal Server Error"}`
+
 func answers(status int, err error) httpapi.Handler {
 	return func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		return events.APIGatewayV2HTTPResponse{StatusCode: status, Body: "eA==", IsBase64Encoded: true,
-			Headers: map[string]string{"x-a": "1"}, Cookies: []string{"c=1", "d=2"}}, err
+			Headers: map[string]string{"x-a": "1"}, MultiValueHeaders: map[string][]string{"x-multi": {"1"}}, Cookies: []string{"c=1", "d=2"}}, err
 	}
 }
 
@@ -105,22 +109,36 @@ func TestAnswers(t *testing.T) {
 		handler httpapi.Handler
 		status  int
 		body    string
+		logged  string
 	}{
-		{"decoded once", answers(201, nil), 201, "x"},
-		{"no status", answers(0, nil), 200, "x"},
-		{"error", answers(200, errors.New("broken")), 500, `{"message":"Internal Server Error"}`},
+		{"decoded once", answers(201, nil), 201, "x", ""},
+		{"no status", answers(0, nil), 500, internalServerError, ""},
+		{"a status that is none", answers(1000, nil), 500, internalServerError, ""},
+		{"an interim status", answers(100, nil), 500, internalServerError, ""},
+		{"not base64", func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+			return events.APIGatewayV2HTTPResponse{StatusCode: 200, Body: "?", IsBase64Encoded: true}, nil
+		}, 500, internalServerError, ""},
+		{"error", answers(200, errors.New("broken")), 500, internalServerError, "the handler failed"},
 		{"panic", func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 			panic("broken")
-		}, 500, `{"message":"Internal Server Error"}`},
+		}, 500, internalServerError, "the handler panicked"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			var log bytes.Buffer
 			w := httptest.NewRecorder()
-			httpapi.New(httpapi.Config{Handler: c.handler}).ServeHTTP(w, httptest.NewRequest("POST", "/api/demo/cap", nil))
+			g := httpapi.New(httpapi.Config{Handler: c.handler, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			g.ServeHTTP(w, httptest.NewRequest("POST", "/api/demo/cap", nil))
 			if w.Code != c.status || w.Body.String() != c.body {
 				t.Errorf("%d %s, want %d %s", w.Code, w.Body, c.status, c.body)
 			}
 			if w.Code < 300 && (w.Header().Get("X-A") != "1" || strings.Join(w.Header()["Set-Cookie"], ";") != "c=1;d=2") {
 				t.Errorf("headers %v", w.Header())
+			}
+			if multi := w.Header()["X-Multi"]; multi != nil {
+				t.Errorf("a format 2.0 response has multiValueHeaders %q, which the real one does not read", multi)
+			}
+			if c.logged == "" && log.Len() > 0 || !strings.Contains(log.String(), c.logged) {
+				t.Errorf("logged %q, want %q", log.String(), c.logged)
 			}
 		})
 	}
@@ -144,20 +162,43 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
+// The function's own timeout and the gateway's are told apart by the status.
 func TestTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		started := time.Now()
-		g := httpapi.New(httpapi.Config{Handler: func(ctx context.Context, _ events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-			time.Sleep(time.Minute)
-			return events.APIGatewayV2HTTPResponse{StatusCode: 200}, nil
-		}})
-		w := httptest.NewRecorder()
-		g.ServeHTTP(w, httptest.NewRequest("POST", "/api/demo/cap", nil))
-		if took := time.Since(started); w.Code != 503 || took != 29*time.Second {
-			t.Errorf("%d after %v, want 503 after 29s", w.Code, took)
-		}
-		time.Sleep(time.Minute)
-	})
+	for _, c := range []struct {
+		name     string
+		function time.Duration // 0: the deployed one's
+		took     time.Duration
+		status   int
+		body     string
+	}{
+		{"deployed", 0, 29 * time.Second, 500, internalServerError},
+		{"short", time.Second, time.Second, 500, internalServerError},
+		{"beyond the gateway's", 45 * time.Second, 30 * time.Second, 503, `{"message":"Service Unavailable"}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				started := time.Now()
+				function := c.function
+				if function == 0 {
+					function = 29 * time.Second
+				}
+				g := httpapi.New(httpapi.Config{Timeout: c.function, Logger: slog.New(slog.DiscardHandler),
+					Handler: func(ctx context.Context, _ events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+						if deadline, ok := ctx.Deadline(); !ok || deadline.Sub(started) != function {
+							t.Errorf("the handler has until %v, %v; want %v after the start", deadline.Sub(started), ok, function)
+						}
+						time.Sleep(time.Minute)
+						return events.APIGatewayV2HTTPResponse{StatusCode: 200}, nil
+					}})
+				w := httptest.NewRecorder()
+				g.ServeHTTP(w, httptest.NewRequest("POST", "/api/demo/cap", nil))
+				if took := time.Since(started); w.Code != c.status || w.Body.String() != c.body || took != c.took {
+					t.Errorf("%d %s after %v, want %d %s after %v", w.Code, w.Body, took, c.status, c.body, c.took)
+				}
+				time.Sleep(time.Minute)
+			})
+		})
+	}
 }
 
 func TestInvocationGoesOnWithoutTheClient(t *testing.T) {
