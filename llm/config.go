@@ -18,12 +18,19 @@ const (
 
 // Config is what the operator allows the public to do.
 type Config struct {
-	Provider      string // one of the Provider constants
-	BaseURL       string // an upstream other than the provider's own; openai and anthropic only
-	MaxInputBytes int    // the most that a request may make us send, in bytes of UTF-8
-	SystemPrompt  string // goes before everything a caller sends; a caller cannot replace it
-	Temperature   *Range // what a caller may ask for; nil: 0 to 2
-	Models        []Model
+	Provider string // one of the Provider constants
+	BaseURL  string // an upstream other than the provider's own; openai and anthropic only
+
+	// MaxInputBytes bounds what a request may make us send: the UTF-8 bytes of all of it,
+	// the operator's prompt and tool schemas too, plus 16 for each message and 64 for each
+	// tool, tool call and result. JSON counts more than its bytes, because providers write
+	// it in their own way. The worst case adds up to [MaxOverhead] tokens for what they
+	// put around the messages.
+	MaxInputBytes int
+
+	SystemPrompt string // goes before everything a caller sends; a caller cannot replace it
+	Temperature  *Range // what a caller may ask for; nil: 0 to 2
+	Models       []Model
 }
 
 // Range is an inclusive interval.
@@ -41,7 +48,14 @@ type Model struct {
 type Price struct {
 	Input       Rate
 	CachedInput Rate // input read from the provider's cache; 0: as Input
-	CacheWrite  Rate // input written to the provider's cache; 0: as Input
+
+	// CacheWrite is for input that the provider writes to its cache. OpenAI does so
+	// without being asked, and takes 1.25 times Input from GPT-5.6 on and nothing extra
+	// before (https://developers.openai.com/api/docs/guides/prompt-caching); the others are
+	// never asked to. 0: the worst case counts it as Input, and a call that reports such
+	// writes all the same is not settled.
+	CacheWrite Rate
+
 	Output      Rate
 	LongContext *LongContext // nil: one price for every length
 }
@@ -52,6 +66,7 @@ type LongContext struct {
 	Input            Rate
 	CachedInput      Rate // 0: as Input
 	Output           Rate
+	// Writes to the cache keep their proportion to the input.
 }
 
 // maxInputBytes bounds what an operator can set: a body has to pass API Gateway and
@@ -83,7 +98,7 @@ func (c Config) Check() error {
 	switch {
 	case !utf8.ValidString(c.SystemPrompt):
 		bad("system_prompt: not valid UTF-8")
-	case len(c.SystemPrompt) >= c.MaxInputBytes && c.SystemPrompt != "":
+	case perMessage+len(c.SystemPrompt) >= c.MaxInputBytes && c.SystemPrompt != "":
 		bad("system_prompt: its %d bytes leave nothing of max_input_bytes (%d); shorten it or raise the limit", len(c.SystemPrompt), c.MaxInputBytes)
 	}
 	if t := c.Temperature; t != nil && !(t.Min >= 0 && t.Min <= t.Max && t.Max <= 2) { // NaN fails too

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
 )
@@ -12,13 +13,14 @@ type Cost struct {
 	USD                       caps.MicroUSD
 }
 
-// Usage is how many tokens a call took, as the provider counted them. The four parts
-// do not overlap.
+// Usage is how many tokens a call took, as the provider counted them. The parts
+// that are priced do not overlap.
 type Usage struct {
 	Input       int64 // neither read from nor written to a cache
 	CachedInput int64 // read from a cache
 	CacheWrite  int64 // written to a cache
 	Output      int64 // with reasoning tokens
+	Reasoning   int64 // the part of Output that was reasoning, where it is known; not a price
 }
 
 // ErrUsage is wrapped by errors about a usage that is missing or impossible: what the
@@ -28,13 +30,13 @@ var ErrUsage = errors.New("no usable usage")
 // Check tells whether the usage can be true: no part is negative or absurd, and there
 // was input.
 func (u Usage) Check() error {
-	for _, n := range []int64{u.Input, u.CachedInput, u.CacheWrite, u.Output} {
+	for _, n := range [...]int64{u.Input, u.CachedInput, u.CacheWrite, u.Output, u.Reasoning} {
 		if n < 0 || n > maxTokens {
-			return errors.Join(ErrUsage, errors.New("a number of tokens is negative or too large"))
+			return fmt.Errorf("%w: a number of tokens is negative or too large", ErrUsage)
 		}
 	}
 	if u.total() == 0 {
-		return errors.Join(ErrUsage, errors.New("there is no input"))
+		return fmt.Errorf("%w: there is no input", ErrUsage)
 	}
 	return nil
 }
@@ -42,10 +44,14 @@ func (u Usage) Check() error {
 func (u Usage) total() int64 { return u.Input + u.CachedInput + u.CacheWrite }
 
 // Cost returns what the usage costs, in micro-dollars, rounded up once. The error wraps
-// [ErrUsage] or [caps.ErrAmount].
+// [ErrUsage] or [caps.ErrAmount]. A write to the cache that the price says nothing about
+// is an unusable usage too: providers that charge it at all charge more than the input.
 func (p Price) Cost(u Usage) (caps.MicroUSD, error) {
 	if err := u.Check(); err != nil {
 		return 0, err
+	}
+	if u.CacheWrite > 0 && p.CacheWrite == 0 {
+		return 0, fmt.Errorf("%w: %d tokens were written to the cache, and there is no price for that", ErrUsage, u.CacheWrite)
 	}
 	input, cached, write, output := p.rates(u.total())
 	var b bill
@@ -61,8 +67,7 @@ func (p Price) Cost(u Usage) (caps.MicroUSD, error) {
 func (p Price) rates(inputTokens int64) (input, cached, write, output Rate) {
 	input, cached, write, output = p.Input, p.CachedInput, p.CacheWrite, p.Output
 	if l := p.LongContext; l != nil && inputTokens > int64(l.AboveInputTokens) {
-		// A write to the cache is never cheaper than the input itself.
-		input, cached, write, output = l.Input, l.CachedInput, max(l.Input, p.CacheWrite), l.Output
+		input, cached, write, output = l.Input, l.CachedInput, l.Input.times(p.CacheWrite, p.Input), l.Output
 	}
 	if cached == 0 {
 		cached = input

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"strings"
 
@@ -39,13 +40,28 @@ func (r Rate) String() string {
 }
 
 // maxTokens bounds a number of tokens far above what any model takes or gives, and far
-// below what could overflow a sum.
-const maxTokens = 1 << 40
+// below what could overflow a sum. A provider that reports more is wrong.
+const maxTokens = 100_000_000
+
+// times returns r*n/d rounded up, for n and d that are rates or small numbers, and at
+// most the largest int64.
+func (r Rate) times(n, d Rate) Rate {
+	hi, lo := bits.Mul64(uint64(r), uint64(n))
+	if hi >= uint64(d) {
+		return math.MaxInt64
+	}
+	q, rest := bits.Div64(hi, lo, uint64(d))
+	if rest > 0 {
+		q++
+	}
+	return Rate(min(q, math.MaxInt64))
+}
 
 // bill adds up prices exactly and rounds once, at the end.
 type bill struct{ hi, lo uint64 }
 
-// add adds tokens at a rate. Both are within their bounds, so nothing overflows.
+// add adds tokens at a rate. A number of tokens is below 2^41 and a rate below 2^63, so
+// a few products fit into 128 bits.
 func (b *bill) add(tokens int64, r Rate) {
 	hi, lo := bits.Mul64(uint64(tokens), uint64(r))
 	var carry uint64

@@ -1,136 +1,114 @@
 package llm
 
-import "encoding/json"
-
-// Request is what is sent to a provider, rebuilt from the fields we know and price.
+// Request is one call in a form that every provider can be asked in. It holds what was
+// read from the caller's request, bounded and complete: nothing else is sent.
 type Request struct {
-	Model       string   // what the provider calls it
-	System      []string // the operator's prompt first
-	Messages    []Message
-	Tools       []Tool
-	ToolChoice  ToolChoice
-	MaxTokens   int
-	Temperature *float64
-	TopP        *float64
-	Stop        []string
+	Model    string    // the provider's name for it
+	Messages []Message // the operator's system prompt first, if there is one
+
+	Tools             []Tool
+	ToolChoice        ToolChoice
+	ParallelToolCalls *bool // nil leaves it to the provider
+
+	MaxOutputTokens int // always positive
+
+	// What nil or "" leaves to the provider.
+	Temperature, TopP                 *float64
+	FrequencyPenalty, PresencePenalty *float64
+	TopK, Seed                        *int64
+	Stop                              []string
+	Format                            *Format
+	ReasoningEffort, Verbosity        string
 }
 
 // Role says whose message it is.
-type Role string
+type Role byte
 
 const (
-	RoleUser      Role = "user" // the results of tools too
-	RoleAssistant Role = "assistant"
+	System    Role = iota // instructions
+	User                  // the user, and the results of tools
+	Assistant             // the model
 )
 
-// Message is one turn. Roles alternate: turns of one role in a row are one message.
+// Message is one message of the conversation.
 type Message struct {
 	Role  Role
-	Parts []Part
+	Name  string // of the participant, empty for none
+	Parts []Part // not empty; only User has results, only Assistant has calls
 }
 
-// Part is a piece of a message: exactly one of its fields is set.
+// PartKind says what a [Part] is.
+type PartKind byte
+
+const (
+	Text       PartKind = iota
+	ToolCall            // the model wants a tool to be called
+	ToolResult          // what the tool said
+)
+
+// Part is a piece of a message, of a request or of an answer.
 type Part struct {
-	Text   string
-	Call   *ToolCall   // in an assistant's message
-	Result *ToolResult // in a user's message
+	Kind      PartKind
+	Text      string // of a Text or a ToolResult
+	ID        string // of the call, also in its result
+	Name      string // of the tool that is called
+	Arguments string // of the call, a JSON object
+	IsError   bool   // the tool failed
 }
 
-// ToolCall is the model's wish that a tool be called.
-type ToolCall struct {
-	ID, Name  string
-	Arguments json.RawMessage // a JSON object
-}
-
-// ToolResult is what a tool answered.
-type ToolResult struct {
-	CallID  string
-	Text    string
-	IsError bool
-}
-
-// Tool is a tool that the model may ask for. It runs on the caller's side.
+// Tool is a function that the caller offers.
 type Tool struct {
 	Name, Description string
-	Schema            json.RawMessage // JSON Schema of the arguments, an object; nil: none
+	Schema            string // JSON schema of the arguments, a JSON object
+	Strict            *bool  // hold the arguments to the schema; nil leaves it to the provider
 }
 
-// ToolChoice says whether the model has to ask for a tool.
+// ToolMode says whether tools are called.
+type ToolMode byte
+
+const (
+	ToolsUnset    ToolMode = iota // leave it to the provider
+	ToolsAuto                     // the model decides
+	ToolsNone                     // none is called
+	ToolsRequired                 // some tool is called
+	ToolsNamed                    // the named one is called
+)
+
+// ToolChoice says which tools are called.
 type ToolChoice struct {
-	Mode string // "" or "auto", "none", "required", "tool"
-	Name string // the tool, for "tool"
+	Mode ToolMode
+	Name string // of the tool, for ToolsNamed
 }
 
-// A token is at least a byte: byte-pair encodings start from single bytes and only ever
-// merge them. What a provider adds around the text is not in those bytes; these are
-// bounds on it, in tokens.
+// Format holds the answer to be JSON.
+type Format struct {
+	Schema            string // JSON schema, a JSON object; empty for any JSON object
+	Name, Description string
+	Strict            *bool
+}
+
+// Response is what a provider answered.
+type Response struct {
+	ID    string // the provider's, may be empty
+	Parts []Part // Text and ToolCall
+	// Refusal is what the model said instead, where the provider tells that apart.
+	Refusal      string
+	Finish       Finish
+	StopSequence string // the one that was hit, if the provider tells
+
+	// Usage is nil if the provider did not say what it will bill, or said something that
+	// cannot be, or something that no price is known for. UsageProblem then says which.
+	Usage        *Usage
+	UsageProblem string
+}
+
+// Finish says why the model stopped.
+type Finish byte
+
 const (
-	overheadRequest = 64   // begin and end of the conversation, the role of the answer
-	overheadMessage = 16   // role and separators of a message or of a part of one
-	overheadTool    = 64   // what a tool's schema is wrapped in
-	overheadTools   = 1024 // a provider's own instructions for using tools, once
+	FinishStop    Finish = iota // it was done, or hit a stop sequence
+	FinishLength                // the output limit or the context was used up
+	FinishTools                 // it calls tools
+	FinishFilter                // it, or a filter, refused
+	FinishUnknown               // the provider said something else
 )
-
-// bytes is how many bytes of the caller's, the operator's and the schemas' text the
-// request makes us send.
-func (r *Request) bytes() int {
-	n := len(r.ToolChoice.Name)
-	for _, s := range r.System {
-		n += len(s)
-	}
-	for _, s := range r.Stop {
-		n += len(s)
-	}
-	for _, m := range r.Messages {
-		for _, p := range m.Parts {
-			n += len(p.Text)
-			if p.Call != nil {
-				n += len(p.Call.ID) + len(p.Call.Name) + len(p.Call.Arguments)
-			}
-			if p.Result != nil {
-				n += len(p.Result.CallID) + len(p.Result.Text)
-			}
-		}
-	}
-	for _, t := range r.Tools {
-		n += len(t.Name) + len(t.Description) + len(t.Schema)
-	}
-	return n
-}
-
-// The numbers of pieces are bounded, so that the overhead is, too.
-const (
-	maxParts = 512 // messages and parts of messages
-	maxTools = 64
-)
-
-func (r *Request) parts() int {
-	n := len(r.System)
-	for _, m := range r.Messages {
-		n += len(m.Parts)
-	}
-	return n
-}
-
-// inputTokens bounds what the provider can count as input.
-func (r *Request) inputTokens() int64 {
-	n := r.bytes() + overheadRequest + overheadMessage*(r.parts()+len(r.Messages))
-	if len(r.Tools) > 0 {
-		n += overheadTools + overheadTool*len(r.Tools)
-	}
-	return int64(n)
-}
-
-// maxInputTokens bounds inputTokens for every request that is accepted.
-func (c Config) maxInputTokens() int64 {
-	return int64(c.MaxInputBytes + overheadRequest + 2*overheadMessage*maxParts + overheadTools + overheadTool*maxTools)
-}
-
-// say adds a part to the conversation, in the last message if that has the same role.
-func (r *Request) say(role Role, p Part) {
-	if n := len(r.Messages); n > 0 && r.Messages[n-1].Role == role {
-		r.Messages[n-1].Parts = append(r.Messages[n-1].Parts, p)
-		return
-	}
-	r.Messages = append(r.Messages, Message{role, []Part{p}})
-}
