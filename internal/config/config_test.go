@@ -122,19 +122,20 @@ func TestLoadBudgets(t *testing.T) {
 // The text of an amount counts, not the number that a YAML reader would make of it.
 func TestAmountsAreExact(t *testing.T) {
 	for text, want := range map[string]caps.MicroUSD{
-		"0":                 0,
-		"0.0":               0,
-		"5":                 5_000_000,
-		"0.000001":          1,
-		"0.1":               100_000,
-		"0.10":              100_000,
-		"0.3":               300_000,
-		"0.29":              290_000,
-		"1.000000000000":    1_000_000,
-		"4503599627.370497": 4_503_599_627_370_497, // beyond what a float's decimals carry
-		"9007199254.740991": caps.MaxMicroUSD,
-		`"0.05"`:            50_000,
-		`'0.05'`:            50_000,
+		"0":              0,
+		"0.0":            0,
+		"5":              5_000_000,
+		"0.000001":       1,
+		"0.1":            100_000,
+		"0.10":           100_000,
+		"0.3":            300_000,
+		"0.29":           290_000,
+		"1.000000000000": 1_000_000,
+		"0.00000000000000000000000000000000000000": 0,                     // as long as one may be
+		"4503599627.370497":                        4_503_599_627_370_497, // beyond what a float's decimals carry
+		"9007199254.740991":                        caps.MaxMicroUSD,
+		`"0.05"`:                                   50_000,
+		`'0.05'`:                                   50_000,
 	} {
 		c, err := load("demo: {calls: 1}\ncaps: {caller: {calls: 1}, global: {usd: " + text + "}}")
 		if err != nil {

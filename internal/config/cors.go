@@ -21,15 +21,14 @@ func (s section) cors(c *Config) {
 		if !ok {
 			continue
 		}
-		if problem := originProblem(origin); problem != "" {
+		switch problem := originProblem(origin); {
+		case problem != "":
 			s.at(n, field, "%s %s", quote(origin), problem)
-			continue
-		}
-		if slices.Contains(c.AllowedOrigins, origin) {
+		case slices.Contains(c.AllowedOrigins, origin):
 			s.at(n, field, "%s is listed twice: keep one", quote(origin))
-			continue
+		default:
+			c.AllowedOrigins = append(c.AllowedOrigins, origin)
 		}
-		c.AllowedOrigins = append(c.AllowedOrigins, origin)
 	}
 }
 

@@ -24,6 +24,7 @@ func TestCheckFindsTheLine(t *testing.T) {
 		errors.New("llm.models[10].name: missing"),
 		errors.New("llm.region: missing"),
 		errors.New("else: missing"),
+		errors.New("llm.models[0].names: missing"),
 	))
 	want := []Problem{
 		{9, "llm.models[1]", "is not good"},
@@ -32,9 +33,16 @@ func TestCheckFindsTheLine(t *testing.T) {
 		{5, "llm.models[10].name", "missing"},
 		{3, "llm.region", "missing"},
 		{0, "else", "missing"},
+		{6, "llm.models[0].names", "missing"}, // beside what was said of the name
 	}
 	if !slices.Equal(p.list, want) {
 		t.Errorf("%+v\nwant\n%+v", p.list, want)
+	}
+	whole := new(problems)
+	whole.add(1, "", "something about the file")
+	whole.check(errors.New("llm.provider: missing"))
+	if len(whole.list) != 2 {
+		t.Errorf("%+v; want the provider as well", whole.list)
 	}
 	alone := new(problems)
 	alone.check(errors.New("llm.provider: missing"))
@@ -43,5 +51,36 @@ func TestCheckFindsTheLine(t *testing.T) {
 	}
 	if alone.check(nil); len(alone.list) != 1 {
 		t.Error("no error is a problem")
+	}
+}
+
+// A list's item has the line it begins in.
+func TestLinesOfItems(t *testing.T) {
+	root, err := document([]byte("llm:\n  models:\n    - name: a\n\n    - upstream: b\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := new(problems)
+	top, _ := p.group(root, "", "llm")
+	top.llm(new(Config))
+	for field, want := range map[string]int{
+		"llm": 2, "llm.models": 3, "llm.models[0]": 3, "llm.models[1]": 5, "llm.models[1].upstream": 5, "llm.models[1].price": 5, "llm.models[2]": 3,
+	} {
+		if got := p.lineOf(field); got != want {
+			t.Errorf("%s is in line %d; want %d", field, got, want)
+		}
+	}
+}
+
+func TestQuote(t *testing.T) {
+	for s, want := range map[string]string{
+		"":       `""`,
+		"a\nb\"": `"a\nb\""`,
+		"1234567890123456789012345678901234567890":  `"1234567890123456789012345678901234567890"`,
+		"12345678901234567890123456789012345678901": `"1234567890123456789012345678901234567890"...`,
+	} {
+		if got := quote(s); got != want {
+			t.Errorf("%s; want %s", got, want)
+		}
 	}
 }

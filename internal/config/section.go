@@ -31,9 +31,7 @@ func (p *problems) group(n *yaml.Node, path string, known ...string) (section, b
 		return section{}, false
 	}
 	s := section{problems: p, path: path, line: n.Line, values: make(map[string]*yaml.Node)}
-	if path != "" && p.lines[path] == 0 {
-		p.found(path, n.Line)
-	}
+	p.found(path, n.Line)
 	for i := 0; i < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode && key.Kind != yaml.AliasNode {
