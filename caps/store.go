@@ -24,17 +24,22 @@ type Store interface {
 	// Reserve takes one call and c.Amount out of the budget, if c.Key's usage
 	// admits it under limit (see [Cap.Admits]); otherwise it changes nothing. It
 	// never admits less than was asked for. The outcome's usage is the one after the
-	// call if it was admitted, and the one that refused it if not.
+	// call if it was admitted (after a retry perhaps a later one), and the one that
+	// refused it if not.
 	//
 	// If c.ID is not empty, Reserve is idempotent: while the hold (or, for a final
 	// charge, its marker) is there, the same charge again is allowed and takes
-	// nothing, also when the budget is full by now.
+	// nothing, also when the budget is full by now. The ID of a hold with another
+	// amount is an error. So is a charge that would lift the sum above MaxMicroUSD
+	// where the cap does not limit dollars; it wraps ErrAmount.
 	Reserve(ctx context.Context, c Charge, limit Cap) (Outcome, error)
 
 	// Settle replaces the hold c by what the call really cost, which may be more than
 	// was held. It reports whether it did: false means that there is no such hold
 	// (any more), and nothing was changed. c is the charge that was reserved, and not
-	// a final one.
+	// a final one. In a budget shared by everybody it is enough that as much is held.
+	// Of two different settles of one hold at the same time both may report true if a
+	// reply was lost; only one is applied.
 	Settle(ctx context.Context, c Charge, actual MicroUSD) (bool, error)
 
 	// Release gives a reserved charge back whole, the call and the amount. It reports

@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,7 +18,15 @@ import (
 
 // linearizable records concurrent calls on one budget, some of whose replies or
 // requests are lost, and checks that they could have happened one after the other.
-func linearizable(e *env) {
+// Clients meet on the same charges.
+func linearizable(e *env) { checkHistories(e, false) }
+
+// linearizableApart is the same, but each client has charges of its own, as guards
+// have. A store that retries by itself cannot always tell whether its own attempt or
+// another client has removed a hold; here it has to be right even if it retries.
+func linearizableApart(e *env) { checkHistories(e, true) }
+
+func checkHistories(e *env, apart bool) {
 	const histories, clients, calls = 12, 5, 7
 	for seed := range uint64(histories) {
 		key := e.caller()
@@ -31,8 +40,16 @@ func linearizable(e *env) {
 		}
 		err := parallelly(clients, func(i int) error {
 			r := rand.New(rand.NewPCG(seed, uint64(i)))
+			charges := &h.charges
+			if apart {
+				charges = new([]caps.Charge)
+			}
 			for range calls {
-				h.do(e, stores[i], i, h.draw(r, key))
+				in := h.draw(r, key, charges)
+				certain := h.do(e, stores[i], i, in)
+				if apart && !certain {
+					*charges = slices.DeleteFunc(*charges, func(c caps.Charge) bool { return c == in.charge })
+				}
 			}
 			return nil
 		})
@@ -77,7 +94,10 @@ var budgetModel = porcupine.Model{
 		switch i.method {
 		case "Reserve":
 			next, allowed := m.reserve(i.charge, i.limit)
-			return o.unknown || o.outcome == (caps.Outcome{Allowed: allowed, Usage: next.usage()}), next
+			if o.unknown || allowed && o.outcome.Allowed {
+				return true, next // the usage may be a later one, see caps.Store
+			}
+			return o.outcome == caps.Outcome{Allowed: allowed, Usage: next.usage()}, next
 		case "Settle":
 			next, applied := m.settle(i.charge, i.actual)
 			return o.unknown || o.applied == applied, next
@@ -107,21 +127,21 @@ type history struct {
 }
 
 // draw makes up a call: on a new charge, or on any that was made before.
-func (h *history) draw(r *rand.Rand, key caps.ItemKey) input {
-	h.mu.Lock()
+func (h *history) draw(r *rand.Rand, key caps.ItemKey, charges *[]caps.Charge) input {
+	h.mu.Lock() // the charges may be everybody's
 	defer h.mu.Unlock()
 	i := input{
 		method: []string{"Reserve", "Reserve", "Reserve", "Settle", "Release", "Usage"}[r.IntN(6)],
 		limit:  caps.Calls(4).AndUSD(20),
 		actual: caps.MicroUSD(r.IntN(8)),
 	}
-	if len(h.charges) == 0 || i.method == "Reserve" && r.IntN(4) > 0 {
+	if len(*charges) == 0 || i.method == "Reserve" && r.IntN(4) > 0 {
 		c := charge(key, caps.MicroUSD(1+r.IntN(6)))
 		c.Final = r.IntN(4) == 0
-		h.charges = append(h.charges, c)
+		*charges = append(*charges, c)
 		i.charge = c
 	} else {
-		i.charge = h.charges[r.IntN(len(h.charges))]
+		i.charge = (*charges)[r.IntN(len(*charges))]
 	}
 	if i.charge.Final && i.method == "Settle" {
 		i.method = "Release"
@@ -129,8 +149,9 @@ func (h *history) draw(r *rand.Rand, key caps.ItemKey) input {
 	return i
 }
 
-// do makes a call and records it. What certainly did not happen leaves no trace.
-func (h *history) do(e *env, store caps.Store, client int, in input) {
+// do makes a call and records it, and tells whether its outcome is certain. What
+// certainly did not happen leaves no trace.
+func (h *history) do(e *env, store caps.Store, client int, in input) bool {
 	var out output
 	var err error
 	call := h.clock.Add(1)
@@ -150,14 +171,15 @@ func (h *history) do(e *env, store caps.Store, client int, in input) {
 		out = output{unknown: true}
 		returned = math.MaxInt64
 	case errors.Is(err, ErrThrottled):
-		return
+		return true
 	case err != nil:
 		e.Errorf("%s: %v", in.method, err)
-		return
+		return false
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.operations = append(h.operations, porcupine.Operation{ClientId: client, Input: in, Output: out, Call: call, Return: returned})
+	return !out.unknown
 }
 
 // String lists the calls by the time at which they were made.

@@ -2,8 +2,8 @@ package capstest
 
 import (
 	"errors"
+	"fmt"
 	"sync/atomic"
-	"time"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
 )
@@ -122,31 +122,46 @@ func raisedAndLoweredCap(e *env) {
 	e.reserve(charge(key, 10), caps.Calls(5).AndUSD(50), true, used(5, 50, 50, 5))
 }
 
-// 2,500 calls of $0.004 are exactly $10.00. In binary floating point they are not.
+// 2,500 calls of $0.004 are exactly $10.00, and 250 of $0.04. In binary floating point
+// they are not.
 func dollarsAreExact(e *env) {
-	const workers, each, price, limit = 10, 250, 4_000, 10_000_000
-	key := e.caller()
-	var admitted atomic.Int64
-	err := parallelly(workers, func(int) error {
-		for range each + 1 {
-			e.clock.Advance(time.Second) // nobody calls more often
-			out, err := e.store.Reserve(e.ctx(), final(key, price), caps.USD(limit))
-			if err != nil {
-				return err
-			}
-			if out.Allowed {
+	const limit = 10_000_000
+	for _, c := range []struct {
+		key   caps.ItemKey
+		calls int64
+		price caps.MicroUSD
+	}{
+		{e.everybody(), 2500, 4_000},
+		{e.caller(), 250, 40_000},
+	} {
+		const workers = 10
+		var admitted atomic.Int64
+		err := parallelly(workers, func(int) error {
+			for range c.calls/workers + 1 {
+				one := charge(c.key, c.price)
+				one.Final = c.key.Caller == caps.Everybody
+				out, err := e.store.Reserve(e.ctx(), one, caps.USD(limit))
+				if err != nil {
+					return err
+				}
+				if !out.Allowed {
+					continue
+				}
 				admitted.Add(1)
+				if one.Final {
+					continue
+				}
+				if ok, err := e.store.Settle(e.ctx(), one, c.price); !ok || err != nil {
+					return fmt.Errorf("Settle = %v, %v; want true", ok, err)
+				}
 			}
+			return nil
+		})
+		if n := admitted.Load(); err != nil || n != c.calls {
+			e.Fatalf("%d calls of %s admitted, %v; want %d", n, c.price, err, c.calls)
 		}
-		return nil
-	})
-	if err != nil {
-		e.Fatal(err)
+		e.uses(c.key, used(c.calls, limit, 0, 0))
 	}
-	if n := admitted.Load(); n != workers*each {
-		e.Fatalf("%d admitted; want %d", n, workers*each)
-	}
-	e.uses(key, used(workers*each, limit, 0, 0))
 }
 
 func reserveAgain(e *env) {

@@ -78,6 +78,7 @@ var suite = []struct {
 
 	{"Model", randomAgainstModel},
 	{"Linearizable", linearizable},
+	{"LinearizableApart", linearizableApart},
 
 	{"GuardOneFault", guardOneFault},
 	{"GuardRandomFaults", guardRandomFaults},

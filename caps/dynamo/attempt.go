@@ -77,7 +77,7 @@ func (s *Store) attempts(ctx context.Context, repeat bool, call func(ctx context
 			return unsure, nil
 		}
 		unsure = unsure || v == unknown
-		if v == rejected || n == maxAttempts || unsure && !repeat || !pause(ctx, n) {
+		if v == rejected || n == maxAttempts || unsure && !repeat || !s.pause(ctx, n) {
 			return unsure, err
 		}
 	}
@@ -99,9 +99,9 @@ func (s *Store) attempt(ctx context.Context, call func(context.Context, func(*dy
 }
 
 // pause waits before attempt n+1. It reports false if ctx was done first.
-func pause(ctx context.Context, n int) bool {
-	longest := firstBackoff << (n - 1)
-	timer := time.NewTimer(longest/2 + rand.N(longest/2))
+func (s *Store) pause(ctx context.Context, n int) bool {
+	longest := s.backoff << (n - 1)
+	timer := time.NewTimer(longest - rand.N(longest/2))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -31,6 +31,9 @@ var transient = map[string]bool{
 	"ReplicatedWriteConflictException":       true,
 }
 
+// noCode is what the SDK puts where an error has no code.
+const noCode = "UnknownError"
+
 // classify judges an attempt by its error. Certain is only what a 4xx answer says or
 // what never got a connection; whatever else happened may have been applied: a 5xx, a
 // time-out, a lost connection, a reply that cannot be read.
@@ -47,7 +50,8 @@ func classify(err error, p *probe) verdict {
 		if status < 400 || status >= 500 || status == http.StatusRequestTimeout {
 			return unknown
 		}
-		if status == http.StatusTooManyRequests || isAPI && transient[api.ErrorCode()] {
+		// A refusal without a code that can be read may be anything, a failed condition too.
+		if status == http.StatusTooManyRequests || !isAPI || api.ErrorCode() == noCode || transient[api.ErrorCode()] {
 			return busy
 		}
 		return rejected

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
 // probe is told how far an attempt got. What it does not know (a client other than the
@@ -28,9 +29,16 @@ func (p *probe) once(o *dynamodb.Options) {
 	})
 }
 
-// watch is the last step before the HTTP client, so that the requests by which
-// credentials are got are not taken for the one to DynamoDB.
+// watch is the last step before the HTTP client and the first after it. The requests
+// by which credentials are got are not taken for the one to DynamoDB.
 func (p *probe) watch(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
+	if r, ok := in.Request.(*smithyhttp.Request); ok {
+		r, err := plainBody(r)
+		if err != nil {
+			return middleware.DeserializeOutput{}, middleware.Metadata{}, err
+		}
+		in.Request = r
+	}
 	p.asked.Store(true)
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { p.waited.Store(true) },

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -50,6 +51,8 @@ type fault struct {
 	cut    int    // this many bytes are missing at the end of the answer
 	close  bool   // the connection is closed without an answer
 	hang   bool   // no answer until the client goes away
+
+	unlessFailed bool // no fault if the write's condition fails
 }
 
 // What can go wrong, by name.
@@ -144,8 +147,17 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.seen = append(s.seen, this)
 	status, body := http.StatusOK, []byte("{}")
+	if f.unlessFailed && f.skip {
+		f.skip, f.unlessFailed = !s.fails(&this), false
+		if !f.skip {
+			f = fine
+		}
+	}
 	if !f.skip {
 		status, body = s.answer(&this)
+		if f.unlessFailed && status != http.StatusOK {
+			f = fine
+		}
 	}
 	s.mu.Unlock()
 
@@ -172,6 +184,12 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	_, _ = w.Write(body[:max(0, len(body)-f.cut)])
+}
+
+// fails tells whether an UpdateItem would be refused.
+func (s *server) fails(r *seen) bool {
+	_, err := r.request.update(maps.Clone(s.rows))
+	return r.operation == "UpdateItem" && err != nil
 }
 
 func (s *server) answer(r *seen) (status int, body []byte) {

@@ -46,6 +46,7 @@ type Store struct {
 	client                   API
 	table                    string
 	deadline, attemptTimeout time.Duration
+	backoff                  time.Duration // see firstBackoff
 	now                      func() time.Time
 }
 
@@ -72,5 +73,12 @@ func New(c Config) (*Store, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Store{client: c.Client, table: c.Table, deadline: c.Deadline, attemptTimeout: c.AttemptTimeout, now: c.Now}, nil
+	return &Store{
+		client:         c.Client,
+		table:          c.Table,
+		deadline:       c.Deadline,
+		attemptTimeout: c.AttemptTimeout,
+		backoff:        firstBackoff,
+		now:            c.Now,
+	}, nil
 }

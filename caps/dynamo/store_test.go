@@ -1,6 +1,8 @@
 package dynamo
 
 import (
+	"hash/fnv"
+	"strings"
 	"testing"
 	"time"
 
@@ -8,12 +10,59 @@ import (
 	"github.com/seed3e88d9a2/spendcap/caps/capstest"
 )
 
-// The whole suite runs through the SDK over HTTP against the scripted server.
-func TestStore(t *testing.T) {
-	capstest.Run(t, func(tb testing.TB, clock *capstest.Clock) func() caps.Store {
+// backend returns stores on a scripted server, with all the time they need.
+func backend(script func(s *server) func(int, seen) fault) capstest.Backend {
+	return func(tb testing.TB, clock *capstest.Clock) func() caps.Store {
 		s := newServer(tb)
-		return func() caps.Store {
-			return s.store(func(c *Config) { c.Deadline, c.AttemptTimeout, c.Now = time.Minute, time.Minute, clock.Now })
+		if script != nil {
+			s.script = script(s)
 		}
-	})
+		return func() caps.Store {
+			store := s.store(func(c *Config) { c.Deadline, c.AttemptTimeout, c.Now = time.Minute, time.Minute, clock.Now })
+			store.backoff = 100 * time.Microsecond
+			return store
+		}
+	}
+}
+
+// The whole suite runs through the SDK over HTTP.
+func TestStore(t *testing.T) { capstest.Run(t, backend(nil)) }
+
+// And once more with a network and an endpoint that fail all the time. A caller's
+// budget has to come out exactly the same. A shared budget gets no faults but those
+// after which the write certainly did not land: the others are for the caller to see.
+func TestStoreWithFaults(t *testing.T) {
+	certain := []fault{throttled, conflict}
+	unsure := []fault{lost, neverCame, status500, late500, garbage, html, html502, empty, wrongCRC, truncated}
+	capstest.Run(t, backend(func(s *server) func(int, seen) fault {
+		met := map[string]bool{}
+		return func(_ int, r seen) fault {
+			write := string(mustJSON(r.request)) // the body has its maps in any order
+			if met[write] {
+				return fine
+			}
+			met[write] = true
+			h := fnv.New32a()
+			h.Write([]byte(write))
+			sum := h.Sum32()
+			if sum%3 != 0 {
+				return fine
+			}
+			sum /= 3
+			shared := strings.HasSuffix(r.request.Key[attrKey]["S"], "#"+caps.Everybody)
+			rivals := strings.HasSuffix(s.t.Name(), "/Linearizable") // see LinearizableApart
+			if shared || rivals || sum%4 == 0 {
+				return certain[sum/4%uint32(len(certain))]
+			}
+			f := unsure[sum/4%uint32(len(unsure))]
+			if !strings.HasPrefix(r.request.UpdateExpression, take) {
+				// A settle or release that finds nothing says so only if it was told so at once.
+				f.unlessFailed = true
+				if f.body == empty.body {
+					return fine // which is what the reply looks like anyway
+				}
+			}
+			return f
+		}
+	}))
 }
