@@ -60,7 +60,7 @@ func (e *Error) Error() string {
 }
 
 // Errorf returns an error about the value at hand. The path is put before it on its
-// way out of the objects and arrays around.
+// way out of the objects and arrays around; other errors pass as they are.
 func Errorf(format string, args ...any) error {
 	return &Error{Code: Refused, Text: fmt.Sprintf(format, args...)}
 }
@@ -68,7 +68,7 @@ func Errorf(format string, args ...any) error {
 func within(err error, step string) error {
 	e, ok := err.(*Error)
 	if !ok {
-		e = &Error{Code: Refused, Text: err.Error()}
+		return err
 	}
 	if e.Path != "" && e.Path[0] != '[' {
 		step += "."

@@ -178,19 +178,24 @@ func TestRaw(t *testing.T) {
 	}
 }
 
-func TestErrorsOfOthersGetThePath(t *testing.T) {
-	d, _ := New([]byte(`{"a":[0,1]}`))
-	err := d.Object(func(string) error {
-		return d.Array(func(i int) error {
-			if i == 1 {
-				return errors.New("no")
-			}
-			return d.Skip()
+func TestErrorsFromInside(t *testing.T) {
+	read := func(inside error) error {
+		d, _ := New([]byte(`{"a":[0,1]}`))
+		return d.Object(func(string) error {
+			return d.Array(func(i int) error {
+				if i == 1 {
+					return inside
+				}
+				return d.Skip()
+			})
 		})
-	})
+	}
 	var e *Error
-	if !errors.As(err, &e) || *e != (Error{Refused, "a[1]", "no"}) {
+	if err := read(Errorf("no %s", "way")); !errors.As(err, &e) || *e != (Error{Refused, "a[1]", "no way"}) {
 		t.Errorf("got %#v", err)
+	}
+	if other := errors.New("other"); read(other) != other {
+		t.Error("an error of another kind was changed")
 	}
 }
 
