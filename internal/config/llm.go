@@ -75,7 +75,7 @@ func (p *problems) model(n *yaml.Node, path string) (m llm.Model) {
 	m.Upstream, _ = group.text("upstream")
 	m.Price.Input = group.price("input_usd_per_million")
 	m.Price.CachedInput = group.discount("cached_input_usd_per_million")
-	m.Price.CacheWrite = group.discount("cache_write_usd_per_million")
+	m.Price.CacheWrite = group.rate("cache_write_usd_per_million", "leave it out where writing to the cache costs nothing extra")
 	m.Price.Output = group.price("output_usd_per_million")
 	if group.required("max_output_tokens", "set how many tokens a call may produce, such as 300") {
 		m.MaxOutputTokens = group.int("max_output_tokens")

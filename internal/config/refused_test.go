@@ -98,7 +98,7 @@ var refused = []struct{ name, text, want string }{
 	{"price finer than can be counted", paid("llm: {provider: demo, max_input_bytes: 100, models: [" + strings.Replace(model(""), "0.60", "0.0000001", 1) + "]}"), `line 2: llm.models[0].output_usd_per_million: "0.0000001" is finer than a micro-dollar (six digits after the point)`},
 	{"price of a planet", paid("llm: {provider: demo, max_input_bytes: 100, models: [" + strings.Replace(model(""), "0.60", "1000000.01", 1) + "]}"), `line 2: llm.models[0].output_usd_per_million: the price 1000000.01 is above a million dollars per million tokens`},
 	{"cached input for nothing", paid("llm: {provider: demo, max_input_bytes: 100, models: [" + model("cached_input_usd_per_million: 0, cache_write_usd_per_million: 0.0") + "]}"), "line 2: llm.models[0].cached_input_usd_per_million: 0 is not a price: leave it out, and the input price applies\n" +
-		"line 2: llm.models[0].cache_write_usd_per_million: 0 is not a price: leave it out, and the input price applies"},
+		"line 2: llm.models[0].cache_write_usd_per_million: 0 is not a price: leave it out where writing to the cache costs nothing extra"},
 	{"long context without anything", paid("llm: {provider: demo, max_input_bytes: 100, models: [" + model("long_context: {}") + "]}"), "line 2: llm.models[0].long_context.above_input_tokens: missing: set from how much input on these prices apply\n" +
 		"line 2: llm.models[0].long_context.input_usd_per_million: missing: a model without a price cannot be capped\n" +
 		"line 2: llm.models[0].long_context.output_usd_per_million: missing: a model without a price cannot be capped"},
