@@ -3,11 +3,15 @@ package site
 
 import (
 	"embed"
+	"io/fs"
 	"net/http"
 )
 
 //go:embed *.html
 var files embed.FS
+
+// Files are the page's files, for a deployment.
+func Files() fs.FS { return files }
 
 // Handler serves the page.
 func Handler() http.Handler { return http.FileServerFS(files) }

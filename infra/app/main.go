@@ -1,0 +1,33 @@
+// Command app is the CDK app that `npx cdk deploy` runs. Its settings are context
+// values, `-c name=value`; see docs/deploy.md.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/seed3e88d9a2/spendcap/infra"
+)
+
+func main() {
+	code := run()
+	jsii.Close()
+	os.Exit(code)
+}
+
+func run() int {
+	app := awscdk.NewApp(nil)
+	name, props, err := read(func(key string) any { return app.Node().TryGetContext(&key) })
+	if err == nil {
+		_, _, err = infra.NewStack(app, name, props)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	app.Synth(nil)
+	return 0
+}
