@@ -3,6 +3,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,12 +21,11 @@ const MaxReply = 32 << 20
 // NewClient returns a client that follows no redirect, so that a key goes nowhere but
 // to the upstream, that never sends a request twice, and that reads at most [MaxReply]
 // bytes of a reply. It has no deadline of its own: the context of a request has. nil
-// stands for a transport like http.DefaultTransport.
+// stands for a transport of its own.
 func NewClient(transport http.RoundTripper) *http.Client {
 	if transport == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone()
+		t := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second}
 		t.MaxIdleConnsPerHost = 64 // the default of 2 makes a busy server connect anew all the time
-		t.MaxIdleConns = 0
 		t.IdleConnTimeout = 60 * time.Second
 		transport = t
 	}
@@ -49,9 +49,23 @@ func (t once) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	a, _ := r.Context().Value(attemptKey{}).(*Attempt)
+	if a != nil {
+		a.status = res.StatusCode
+	}
 	if res.StatusCode >= 300 && res.StatusCode < 400 {
 		res.Body.Close()
 		return nil, fmt.Errorf("%w: %d", errRedirect, res.StatusCode)
+	}
+	if a != nil && res.StatusCode >= 400 {
+		body, err := io.ReadAll(io.LimitReader(res.Body, maxRefusal))
+		res.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+		a.refusal = append(make([]byte, 0, len(body)+1), body...)
+		res.Body = io.NopCloser(bytes.NewReader(body))
+		res.ContentLength = int64(len(body))
 	}
 	res.Body = &limited{res.Body, MaxReply}
 	return res, nil
@@ -78,11 +92,21 @@ func (l *limited) Read(p []byte) (int, error) {
 }
 
 // Attempt watches one request.
-type Attempt struct{ connected atomic.Bool }
+type Attempt struct {
+	connected atomic.Bool
+	status    int    // of the reply, 0 if there was none
+	refusal   []byte // the body of a reply of 400 or more, nil if it could not be read
+}
+
+// maxRefusal bounds what is looked at of a refusal.
+const maxRefusal = 64 << 10
+
+type attemptKey struct{}
 
 // Watch returns a context for one request, and what is known of it afterwards.
 func Watch(ctx context.Context) (context.Context, *Attempt) {
 	a := new(Attempt)
+	ctx = context.WithValue(ctx, attemptKey{}, a)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { a.connected.Store(true) },
 	}), a

@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
@@ -10,10 +11,15 @@ import (
 	"github.com/seed3e88d9a2/spendcap/llm"
 )
 
-// NoReply is the error of a request that came to no reply, or to half of one. err is
-// looked at and not quoted: it may hold addresses.
-func NoReply(ctx context.Context, a *Attempt, err error) *llm.UpstreamError {
-	e := &llm.UpstreamError{Status: http.StatusBadGateway, NothingSpent: a.Unsent()}
+// Failed is the error of a request that came to no answer: the connection failed, the
+// time was up, the upstream said no, or the reply was cut off or made no sense. err is
+// looked at and not quoted, since it may hold addresses. billsRefusals says that this
+// upstream charges also for requests that it refuses as they are.
+func Failed(ctx context.Context, a *Attempt, err error, billsRefusals bool) *llm.UpstreamError {
+	if a.status >= 400 {
+		return refused(a.status, a.refusal, billsRefusals)
+	}
+	e := &llm.UpstreamError{Status: http.StatusBadGateway, NothingSpent: a.Unsent(), Upstream: a.status}
 	var timeout net.Error
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded), errors.Is(err, context.DeadlineExceeded),
@@ -26,6 +32,8 @@ func NoReply(ctx context.Context, a *Attempt, err error) *llm.UpstreamError {
 		e.Message = "The model cannot be reached."
 	case errors.Is(err, errRedirect):
 		e.Message = "The model's address answered with a redirect, which is not followed."
+	case e.Upstream != 0:
+		return Unreadable()
 	default:
 		e.Message = "The connection to the model was lost."
 	}
@@ -38,15 +46,14 @@ func Unreadable() *llm.UpstreamError {
 	return &llm.UpstreamError{Status: http.StatusBadGateway, Upstream: http.StatusOK, Message: "The model's answer could not be read."}
 }
 
-// Refused is the error of a reply with a status of 400 or more, whose body may be nil.
-// code is what the upstream calls the error. maybeBilled says that this upstream charges
-// also for requests that it refuses.
-func Refused(status int, code string, body []byte, maybeBilled bool) *llm.UpstreamError {
-	e := &llm.UpstreamError{Status: http.StatusBadGateway, Upstream: status, Code: plain(code)}
+// refused is the error of a reply with a status of 400 or more, whose body is nil if it
+// could not be read.
+func refused(status int, body []byte, billsRefusals bool) *llm.UpstreamError {
+	e := &llm.UpstreamError{Status: http.StatusBadGateway, Upstream: status, Code: code(body)}
 	switch status {
 	case 400, 413, 422:
 		e.Status = http.StatusUnprocessableEntity
-		e.NothingSpent = !maybeBilled && !generated(body)
+		e.NothingSpent = body != nil && !billsRefusals && !generated(body)
 		e.Message = "The model refused the request."
 	case 401, 402, 403, 404, 405:
 		// The caller can do nothing about a key, a quota or an address.
@@ -81,6 +88,25 @@ func generated(body []byte) bool {
 		}
 	}
 	return false
+}
+
+// code reads what the upstream calls the error: {"error":{"code":...,"type":...}}, as
+// OpenAI and Anthropic have it.
+func code(body []byte) string {
+	var reply struct {
+		Error json.RawMessage `json:"error"`
+	}
+	var inner struct {
+		Code any    `json:"code"`
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(body, &reply) != nil || json.Unmarshal(reply.Error, &inner) != nil {
+		return ""
+	}
+	if s, ok := inner.Code.(string); ok && s != "" {
+		return plain(s)
+	}
+	return plain(inner.Type)
 }
 
 // plain lets through what looks like the name of an error and nothing else.
