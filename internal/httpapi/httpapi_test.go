@@ -201,14 +201,58 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
+// Which bodies are text was read off the real one; see the package's comment.
+func TestBodyEncoding(t *testing.T) {
+	for _, c := range []struct {
+		contentType, body, want string
+		encoded                 bool
+	}{
+		{"application/json", "{}", "{}", false},
+		{"Application/JSON; charset=utf-8", "{}", "{}", false},
+		{"application/xml", "<a/>", "<a/>", false},
+		{"application/javascript", "x", "x", false},
+		{"text/plain", "x", "x", false},
+		{"text/csv", "x", "x", false},
+		{"text/plain", "\xff", "/w==", true},
+		{"application/json", "\xff", "/w==", true},
+		{"application/problem+json", "{}", "e30=", true},
+		{"application/x-www-form-urlencoded", "x", "eA==", true},
+		{"application/octet-stream", "x", "eA==", true},
+		{"image/png", "x", "eA==", true},
+		{"", "x", "eA==", true},
+		{"application/json", "", "", false},
+		{"application/octet-stream", "", "", false},
+	} {
+		t.Run(c.contentType+" "+c.body, func(t *testing.T) {
+			var event events.APIGatewayV2HTTPRequest
+			g := httpapi.New(httpapi.Config{Handler: func(_ context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+				event = e
+				return events.APIGatewayV2HTTPResponse{StatusCode: 200}, nil
+			}})
+			r := httptest.NewRequest("POST", "/api/demo/cap", strings.NewReader(c.body))
+			if c.contentType != "" {
+				r.Header.Set("Content-Type", c.contentType)
+			}
+			g.ServeHTTP(httptest.NewRecorder(), r)
+			if event.Body != c.want || event.IsBase64Encoded != c.encoded {
+				t.Errorf("%q, encoded %v; want %q, %v", event.Body, event.IsBase64Encoded, c.want, c.encoded)
+			}
+		})
+	}
+}
+
 func TestInvocationGoesOnWithoutTheClient(t *testing.T) {
-	entered, leave, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	server := httptest.NewServer(httpapi.New(httpapi.Config{Handler: func(ctx context.Context, _ events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	entered, leave, noticed, ended := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	g := httpapi.New(httpapi.Config{Handler: func(ctx context.Context, _ events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		close(entered)
 		<-leave
 		ended <- ctx.Err()
 		return events.APIGatewayV2HTTPResponse{StatusCode: 200}, nil
-	}}))
+	}})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		context.AfterFunc(r.Context(), func() { close(noticed) })
+		g.ServeHTTP(w, r)
+	}))
 	defer server.Close()
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
 	if err != nil {
@@ -217,6 +261,7 @@ func TestInvocationGoesOnWithoutTheClient(t *testing.T) {
 	io.WriteString(conn, "POST /api/demo/cap HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
 	<-entered
 	conn.Close()
+	<-noticed
 	close(leave)
 	if err := <-ended; err != nil {
 		t.Errorf("the invocation ended with its client: %v", err)
