@@ -68,6 +68,14 @@ func (t once) RoundTrip(r *http.Request) (*http.Response, error) {
 		res.ContentLength = int64(len(body))
 	}
 	res.Body = &limited{res.Body, MaxReply}
+	if a != nil && a.keep && res.StatusCode < 400 {
+		a.reply, err = io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+		res.Body = io.NopCloser(bytes.NewReader(a.reply))
+	}
 	return res, nil
 }
 
@@ -96,7 +104,15 @@ type Attempt struct {
 	connected atomic.Bool
 	status    int    // of the reply, 0 if there was none
 	refusal   []byte // the body of a reply of 400 or more, nil if it could not be read
+	keep      bool
+	reply     []byte // the body of any other reply, if it is to be kept
 }
+
+// Keep has the text of a successful reply kept for [Attempt.Reply].
+func (a *Attempt) Keep() { a.keep = true }
+
+// Reply is the text of a successful reply.
+func (a *Attempt) Reply() []byte { return a.reply }
 
 // maxRefusal bounds what is looked at of a refusal.
 const maxRefusal = 64 << 10

@@ -104,13 +104,13 @@ func code(body []byte) string {
 		return ""
 	}
 	if s, ok := inner.Code.(string); ok && s != "" {
-		return plain(s)
+		return Plain(s)
 	}
-	return plain(inner.Type)
+	return Plain(inner.Type)
 }
 
-// plain lets through what looks like the name of an error and nothing else.
-func plain(code string) string {
+// Plain lets through what looks like the name of an error and nothing else.
+func Plain(code string) string {
 	if len(code) > 64 {
 		return ""
 	}
