@@ -41,12 +41,10 @@ func classify(err error, p *probe) verdict {
 	if err == nil {
 		return answered
 	}
-	var response interface{ HTTPStatusCode() int }
 	var api smithy.APIError
 	isAPI := errors.As(err, &api)
-	switch {
-	case errors.As(err, &response):
-		status := response.HTTPStatusCode()
+	switch status := statusOf(err); {
+	case status != 0:
 		if status < 400 || status >= 500 || status == http.StatusRequestTimeout {
 			return unknown
 		}
@@ -67,6 +65,16 @@ func classify(err error, p *probe) verdict {
 	default:
 		return unknown
 	}
+}
+
+// statusOf returns the status of the response that an error is about, 0 if none came:
+// the SDK makes up a response of status 0 then.
+func statusOf(err error) int {
+	var response interface{ HTTPStatusCode() int }
+	if errors.As(err, &response) {
+		return response.HTTPStatusCode()
+	}
+	return 0
 }
 
 // remedies say what an operator can do, by error code.

@@ -69,7 +69,8 @@ func (s *Store) Reserve(ctx context.Context, c caps.Charge, limit caps.Cap) (cap
 		return caps.Outcome{}, s.explain("UpdateItem", r.unsure, errNoOldItem)
 	}
 	out, err = refused(r.item, c, limit)
-	return out, s.explain("UpdateItem", r.unsure, err)
+	_, marked := r.item[mark(c)]
+	return out, s.explain("UpdateItem", r.unsure && marked, err)
 }
 
 // reservation is the one write of a reserve.

@@ -50,7 +50,8 @@ func TestStoreWithFaults(t *testing.T) {
 			}
 			sum /= 3
 			shared := strings.HasSuffix(r.request.Key[attrKey]["S"], "#"+caps.Everybody)
-			rivals := strings.HasSuffix(s.t.Name(), "/Linearizable") // see LinearizableApart
+			// See LinearizableApart.
+			rivals := strings.HasSuffix(s.t.Name(), "/Linearizable") || strings.HasSuffix(s.t.Name(), "/SettleInParallel")
 			if shared || rivals || sum%4 == 0 {
 				return certain[sum/4%uint32(len(certain))]
 			}
