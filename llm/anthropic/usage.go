@@ -32,61 +32,25 @@ func parseUsage(text string) (*llm.Usage, error) {
 	}
 	var u llm.Usage
 	var hasInput, hasOutput bool
-	count := func(n *int64) error {
-		v, err := d.Int()
-		if err == nil && v < 0 {
-			err = strictjson.Errorf("negative")
-		}
-		*n = v
-		return err
-	}
-	optional := func(n *int64) error {
-		if d.IsNull() {
-			return nil
-		}
-		return count(n)
-	}
-	none := func() error {
-		var n int64
-		if err := optional(&n); err != nil || n == 0 {
-			return err
-		}
-		return strictjson.Errorf("these have a price of their own")
-	}
-	only := func(words ...string) error {
-		if d.IsNull() {
-			return nil
-		}
-		s, err := d.String()
-		if err != nil {
-			return err
-		}
-		for _, w := range words {
-			if s == w {
-				return nil
-			}
-		}
-		return strictjson.Errorf("this has a price of its own")
-	}
-	err = d.Object(func(name string) error {
+	err = d.Object(func(name string) (err error) {
 		switch name {
 		case "input_tokens":
 			hasInput = true
-			return count(&u.Input)
+			u.Input, err = d.Count()
 		case "output_tokens":
 			hasOutput = true
-			return count(&u.Output)
+			u.Output, err = d.Count()
 		case "cache_read_input_tokens":
-			return optional(&u.CachedInput)
+			u.CachedInput, err = d.OptionalCount()
 		case "cache_creation_input_tokens":
-			return optional(&u.CacheWrite)
+			u.CacheWrite, err = d.OptionalCount()
 		case "cache_creation":
 			if d.IsNull() {
 				return nil
 			}
 			return d.Object(func(name string) error {
 				if name == "ephemeral_1h_input_tokens" {
-					return none()
+					return none(d)
 				}
 				return d.Skip()
 			})
@@ -94,13 +58,13 @@ func parseUsage(text string) (*llm.Usage, error) {
 			if d.IsNull() {
 				return nil
 			}
-			return d.Object(func(string) error { return none() })
-		case "service_tier":
-			return only("standard", "")
-		case "speed":
-			return only("standard", "")
+			return d.Object(func(string) error { return none(d) })
+		case "service_tier", "speed":
+			return standard(d)
+		default:
+			err = d.Skip()
 		}
-		return d.Skip()
+		return err
 	})
 	if err == nil {
 		err = d.End()
@@ -112,4 +76,24 @@ func parseUsage(text string) (*llm.Usage, error) {
 		return nil, errors.New("input_tokens or output_tokens is missing")
 	}
 	return &u, u.Check()
+}
+
+// none refuses a count of what has a price of its own, unless it is 0.
+func none(d *strictjson.Decoder) error {
+	if n, err := d.OptionalCount(); err != nil || n == 0 {
+		return err
+	}
+	return strictjson.Errorf("this has a price of its own")
+}
+
+// standard refuses a tier or speed other than the usual one.
+func standard(d *strictjson.Decoder) error {
+	if d.IsNull() {
+		return nil
+	}
+	s, err := d.String()
+	if err == nil && s != "standard" {
+		err = strictjson.Errorf("this has a price of its own")
+	}
+	return err
 }

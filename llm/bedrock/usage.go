@@ -42,8 +42,11 @@ func parseUsage(reply []byte) (*llm.Usage, error) {
 	}
 	var u *llm.Usage
 	err = d.Object(func(name string) (err error) {
-		if name != "usage" || d.IsNull() {
-			return skipUnlessUsage(d, name)
+		switch {
+		case name != "usage":
+			return d.Skip()
+		case d.IsNull():
+			return nil
 		}
 		u, err = tokens(d)
 		return err
@@ -54,47 +57,28 @@ func parseUsage(reply []byte) (*llm.Usage, error) {
 	return u, u.Check()
 }
 
-func skipUnlessUsage(d *strictjson.Decoder, name string) error {
-	if name == "usage" {
-		return nil // it was null
-	}
-	return d.Skip()
-}
-
 func tokens(d *strictjson.Decoder) (*llm.Usage, error) {
 	u := new(llm.Usage)
 	var hasInput, hasOutput bool
 	var total int64 = -1
-	count := func(n *int64) error {
-		v, err := d.Int()
-		if err == nil && v < 0 {
-			err = strictjson.Errorf("negative")
-		}
-		*n = v
-		return err
-	}
-	optional := func(n *int64) error {
-		if d.IsNull() {
-			return nil
-		}
-		return count(n)
-	}
-	err := d.Object(func(name string) error {
+	err := d.Object(func(name string) (err error) {
 		switch name {
 		case "inputTokens":
 			hasInput = true
-			return count(&u.Input)
+			u.Input, err = d.Count()
 		case "outputTokens":
 			hasOutput = true
-			return count(&u.Output)
+			u.Output, err = d.Count()
 		case "totalTokens":
-			return optional(&total)
+			total, err = d.Count()
 		case "cacheReadInputTokens":
-			return optional(&u.CachedInput)
+			u.CachedInput, err = d.OptionalCount()
 		case "cacheWriteInputTokens":
-			return optional(&u.CacheWrite)
+			u.CacheWrite, err = d.OptionalCount()
+		default:
+			err = d.Skip()
 		}
-		return d.Skip()
+		return err
 	})
 	switch {
 	case err != nil:

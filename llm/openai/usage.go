@@ -31,102 +31,91 @@ func (p *Provider) usage(c *sdk.ChatCompletion) (*llm.Usage, string) {
 	return u, ""
 }
 
-// parseUsage reads an object usage
+// tokens are the counts of an object usage
 // (https://platform.openai.com/docs/api-reference/chat/object). The cached tokens and
 // those written to the cache are among the prompt's, the reasoning tokens among the
 // completion's.
+type tokens struct {
+	prompt, completion, total  int64
+	cached, written, reasoning int64
+	seen                       map[string]bool
+}
+
 func parseUsage(text string) (*llm.Usage, error) {
 	d, err := strictjson.New([]byte(text))
 	if err != nil {
 		return nil, err
 	}
-	var prompt, completion, total, cached, written, reasoning int64
-	var hasPrompt, hasCompletion, hasTotal bool
-	count := func(n *int64) error {
-		v, err := d.Int()
-		if err == nil && v < 0 {
-			err = strictjson.Errorf("negative")
-		}
-		*n = v
-		return err
+	t := tokens{seen: make(map[string]bool, 4)}
+	if err := t.read(d); err != nil {
+		return nil, err
 	}
-	none := func(what string) error {
-		var n int64
-		if err := optionalCount(d, count, &n); err != nil || n == 0 {
-			return err
-		}
-		return strictjson.Errorf("%s have a price of their own", what)
+	if err := d.End(); err != nil {
+		return nil, err
 	}
-	err = d.Object(func(name string) error {
+	switch {
+	case !t.seen["prompt_tokens"] || !t.seen["completion_tokens"]:
+		return nil, errors.New("prompt_tokens or completion_tokens is missing")
+	case t.cached > t.prompt || t.written > t.prompt-t.cached:
+		return nil, fmt.Errorf("%d cached and %d written of %d prompt tokens", t.cached, t.written, t.prompt)
+	case t.seen["total_tokens"] && (t.total < t.prompt || t.total-t.prompt < t.completion):
+		return nil, fmt.Errorf("a total of %d for %d and %d tokens", t.total, t.prompt, t.completion)
+	}
+	if t.seen["total_tokens"] {
+		// Some compatible upstreams leave reasoning out of the completion and bill it all
+		// the same; it is in the total.
+		t.completion = t.total - t.prompt
+	}
+	u := &llm.Usage{
+		Input:       t.prompt - t.cached - t.written,
+		CachedInput: t.cached,
+		CacheWrite:  t.written,
+		Output:      t.completion,
+		Reasoning:   min(t.reasoning, t.completion),
+	}
+	return u, u.Check()
+}
+
+func (t *tokens) read(d *strictjson.Decoder) error {
+	return d.Object(func(name string) (err error) {
 		switch name {
 		case "prompt_tokens":
-			hasPrompt = true
-			return count(&prompt)
+			t.prompt, err = d.Count()
 		case "completion_tokens":
-			hasCompletion = true
-			return count(&completion)
+			t.completion, err = d.Count()
 		case "total_tokens":
 			if d.IsNull() {
 				return nil
 			}
-			hasTotal = true
-			return count(&total)
-		case "prompt_tokens_details":
+			t.total, err = d.Count()
+		case "prompt_tokens_details", "completion_tokens_details":
 			if d.IsNull() {
 				return nil
 			}
-			return d.Object(func(name string) error {
-				switch name {
-				case "cached_tokens":
-					return optionalCount(d, count, &cached)
-				case "cache_write_tokens":
-					return optionalCount(d, count, &written)
-				case "audio_tokens", "image_tokens":
-					return none(name)
-				}
-				return d.Skip()
-			})
-		case "completion_tokens_details":
-			if d.IsNull() {
-				return nil
-			}
-			return d.Object(func(name string) error {
-				switch name {
-				case "reasoning_tokens":
-					return optionalCount(d, count, &reasoning)
-				case "audio_tokens":
-					return none(name)
-				}
-				return d.Skip()
-			})
+			return d.Object(func(name string) error { return t.detail(d, name) })
+		default:
+			return d.Skip()
 		}
-		return d.Skip()
+		t.seen[name] = true
+		return err
 	})
-	if err == nil {
-		err = d.End()
-	}
-	switch {
-	case err != nil:
-		return nil, err
-	case !hasPrompt || !hasCompletion:
-		return nil, errors.New("prompt_tokens or completion_tokens is missing")
-	case cached > prompt || written > prompt-cached:
-		return nil, fmt.Errorf("%d cached and %d written of %d prompt tokens", cached, written, prompt)
-	case hasTotal && (total < prompt || total-prompt < completion):
-		return nil, fmt.Errorf("a total of %d for %d and %d tokens", total, prompt, completion)
-	}
-	if hasTotal {
-		// Some compatible upstreams leave reasoning out of the completion and bill it all
-		// the same; it is in the total.
-		completion = total - prompt
-	}
-	u := &llm.Usage{Input: prompt - cached - written, CachedInput: cached, CacheWrite: written, Output: completion, Reasoning: min(reasoning, completion)}
-	return u, u.Check()
 }
 
-func optionalCount(d *strictjson.Decoder, count func(*int64) error, n *int64) error {
-	if d.IsNull() {
-		return nil
+func (t *tokens) detail(d *strictjson.Decoder, name string) (err error) {
+	switch name {
+	case "cached_tokens":
+		t.cached, err = d.OptionalCount()
+	case "cache_write_tokens":
+		t.written, err = d.OptionalCount()
+	case "reasoning_tokens":
+		t.reasoning, err = d.OptionalCount()
+	case "audio_tokens", "image_tokens":
+		var n int64
+		if n, err = d.OptionalCount(); n > 0 && err == nil {
+			err = strictjson.Errorf("these have a price of their own")
+		}
+	default:
+		err = d.Skip()
 	}
-	return count(n)
+	return err
 }

@@ -238,6 +238,23 @@ func (d *Decoder) Int() (int64, error) {
 	return n, nil
 }
 
+// Count reads a whole number that is not negative.
+func (d *Decoder) Count() (int64, error) {
+	n, err := d.Int()
+	if err == nil && n < 0 {
+		err = &Error{Code: Type, Text: "is negative"}
+	}
+	return n, err
+}
+
+// OptionalCount reads what Count does, or null as 0.
+func (d *Decoder) OptionalCount() (int64, error) {
+	if d.IsNull() {
+		return 0, nil
+	}
+	return d.Count()
+}
+
 // Float reads a number that is finite as a float64.
 func (d *Decoder) Float() (float64, error) {
 	text, err := d.number()
