@@ -66,7 +66,7 @@ func settleAbove(e *env) {
 func settleAboveLargest(e *env) {
 	key := e.caller()
 	c := charge(key, 1)
-	e.admit(final(key, caps.MaxMicroUSD-1), caps.Calls(10))
+	e.admit(final(key, caps.MaxMicroUSD-10), caps.Calls(10))
 	e.admit(c, caps.Calls(10))
 	e.settle(c, caps.MaxMicroUSD, true)
 	e.uses(key, used(2, caps.MaxMicroUSD, 0, 0))

@@ -14,7 +14,7 @@ import (
 	"github.com/seed3e88d9a2/spendcap/caps"
 )
 
-// MaxItems bounds the budgets of all days that are kept, at about 250 bytes each.
+// MaxItems bounds the budgets of all days that are kept, at up to about 300 bytes each.
 // Dropping one would admit above its cap, so a store that is full returns an error
 // for a caller it does not know yet; expired days are dropped first.
 const MaxItems = 1 << 20
@@ -100,7 +100,7 @@ func (s *Store) Settle(ctx context.Context, c caps.Charge, actual caps.MicroUSD)
 	}
 	it.held -= c.Amount
 	it.usd = min(caps.MaxMicroUSD, it.usd-c.Amount+actual)
-	delete(it.holds, c.ID)
+	it.forget(c.ID)
 	return true, nil
 }
 
@@ -120,8 +120,7 @@ func (s *Store) Release(ctx context.Context, c caps.Charge) (bool, error) {
 	if !c.Final {
 		it.held -= c.Amount
 	}
-	delete(it.holds, c.ID)
-	it.finals.drop(c.ID)
+	it.forget(c.ID)
 	return true, nil
 }
 
@@ -201,5 +200,14 @@ func (it *item) note(c caps.Charge, now time.Time) {
 			it.holds = make(map[string]caps.MicroUSD)
 		}
 		it.holds[c.ID] = c.Amount
+	}
+}
+
+// forget drops an ID. An item without open holds keeps no map for them: most callers
+// make one call.
+func (it *item) forget(id string) {
+	it.finals.drop(id)
+	if delete(it.holds, id); len(it.holds) == 0 {
+		it.holds = nil
 	}
 }
