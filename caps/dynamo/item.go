@@ -45,15 +45,19 @@ func mark(c caps.Charge) string {
 // an integer between 0 and 2^63-1 is an error: nothing may be decided on it. The text
 // does not tell the value.
 func (a attributes) usage() (caps.Usage, error) {
-	var u caps.Usage
-	var usd, held int64
-	for name, n := range map[string]*int64{attrCalls: &u.Calls, attrUSD: &usd, attrHeld: &held} {
-		value, err := a.count(name)
-		if err != nil {
-			return caps.Usage{}, err
-		}
-		*n = value
+	calls, err := a.count(attrCalls)
+	if err != nil {
+		return caps.Usage{}, err
 	}
+	usd, err := a.count(attrUSD)
+	if err != nil {
+		return caps.Usage{}, err
+	}
+	held, err := a.count(attrHeld)
+	if err != nil {
+		return caps.Usage{}, err
+	}
+	u := caps.Usage{Calls: calls}
 	// Costs above the hold may lift the sum over what an amount can be, and a shared
 	// budget cannot tell that a charge was released twice.
 	u.USD = min(caps.MicroUSD(usd), caps.MaxMicroUSD)
