@@ -101,7 +101,13 @@ func (r *reader) chatField(name string) (err error) {
 	case "user", "safety_identifier", "prompt_cache_key", "metadata":
 		return r.dropped()
 	case "functions", "function_call":
-		return r.priced("it is the old form of tools: use tools and tool_choice")
+		if r.IsNull() {
+			return nil
+		}
+		if err := r.Skip(); err != nil {
+			return err
+		}
+		return r.refuse("is the old form of tools: use tools and tool_choice")
 	case "audio", "prediction", "web_search_options", "moderation", "prompt_cache_options", "prompt_cache_retention":
 		return r.priced("it may change the price")
 	case "top_logprobs":
