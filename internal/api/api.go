@@ -13,7 +13,9 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
+	"github.com/seed3e88d9a2/spendcap/internal/idempotency"
 	"github.com/seed3e88d9a2/spendcap/internal/metrics"
+	"github.com/seed3e88d9a2/spendcap/llm"
 	"github.com/seed3e88d9a2/spendcap/originlock"
 )
 
@@ -22,7 +24,11 @@ type Config struct {
 	Lock *originlock.Lock
 	Mask caps.Mask   // which addresses are one caller
 	Demo *caps.Guard // counts POST /api/demo/cap; nil: there is no such endpoint
-	Paid *caps.Guard // guards the paid calls; nil: there are none
+	Paid *caps.Guard // guards the paid calls, and answers GET /api/cap; nil: there are none
+
+	LLM          *llm.Service        // makes the paid calls; nil: there are none
+	MaxBodyBytes int                 // of a paid call's request, decoded
+	Idempotency  *idempotency.Keeper // nil: Idempotency-Key is ignored
 
 	// AllowedOrigins may call from a browser on another site, as exact origins such as
 	// https://example.com. The site behind the same edge needs no entry.
@@ -47,6 +53,9 @@ func New(c Config) (*Handler, error) {
 	}
 	if c.Demo == nil && c.Paid == nil {
 		return nil, errors.New("api.Config has neither Demo nor Paid: there is nothing to guard")
+	}
+	if c.LLM != nil && (c.Paid == nil || c.MaxBodyBytes < 1) {
+		return nil, errors.New("api.Config.LLM needs Paid and MaxBodyBytes: without a guard every call would be free")
 	}
 	if err := c.Mask.Check(); err != nil {
 		return nil, fmt.Errorf("api.Config.Mask: %w", err)
@@ -74,6 +83,7 @@ type request struct {
 
 	caller caps.Caller // from the caller step on
 	steps  []step      // of the endpoint, from the route step on
+	paid   paid        // of a guarded call
 }
 
 // Handle answers one event. The error is always nil: whatever goes wrong is an

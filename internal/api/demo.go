@@ -68,6 +68,10 @@ func (r *request) countDecision(d caps.Decision) {
 // storeUnavailable refuses because the store could not be asked. The status is 503,
 // and nothing is called.
 func (r *request) storeUnavailable(ctx context.Context, err error) *answer {
-	r.log.ErrorContext(ctx, "the store could not be asked, so the call is refused", "error", err)
+	r.logStore(ctx, err)
 	return failure(503, "store_unavailable")
+}
+
+func (r *request) logStore(ctx context.Context, err error) {
+	r.log.ErrorContext(ctx, "the store could not be asked, so the call is refused", "error", err)
 }

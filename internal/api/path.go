@@ -25,4 +25,16 @@ var (
 	readCap = []step{
 		{"read", (*request).readCap},
 	}
+	chatCompletion = append([]step{{"parse and price", (*request).parseChat}}, paidCall...)
+	message        = append([]step{{"parse and price", (*request).parseMessages}}, paidCall...)
+	paidCall       = []step{
+		{"idempotency", (*request).claimKey},
+		{"reserve", (*request).reserve}, // the caller, then the ceiling
+		{"paid call", (*request).makeCall},
+		{"settle", (*request).settle},
+		{"answer", (*request).answerCall},
+	}
+	models = []step{
+		{"list", (*request).listModels},
+	}
 )

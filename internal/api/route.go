@@ -18,6 +18,11 @@ func (h *Handler) routeTable() map[string]route {
 	if h.Paid != nil {
 		routes["/api/cap"] = route{"GET": readCap}
 	}
+	if h.LLM != nil {
+		routes["/api/v1/chat/completions"] = route{"POST": chatCompletion}
+		routes["/api/v1/messages"] = route{"POST": message}
+		routes["/api/v1/models"] = route{"GET": models}
+	}
 	return routes
 }
 

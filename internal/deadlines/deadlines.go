@@ -3,7 +3,10 @@
 // can say why: the paid call, then the Lambda, then API Gateway, then CloudFront.
 package deadlines
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 const (
 	// Gateway is the most that an integration of an HTTP API may take; it cannot be
@@ -24,12 +27,13 @@ const (
 	Provider = Lambda - Settle - 1*time.Second
 )
 
-// ForProvider returns when a paid call that starts at now must end: after
-// [Provider], or [Settle] before the invocation's own deadline if that is sooner.
-func ForProvider(now, invocation time.Time, hasInvocation bool) time.Time {
-	end := now.Add(Provider)
-	if last := invocation.Add(-Settle); hasInvocation && last.Before(end) {
-		return last
+// ForProvider returns the context of a paid call: it ends after [Provider], or [Settle]
+// before the deadline of ctx if that is sooner.
+func ForProvider(ctx context.Context) (context.Context, context.CancelFunc) {
+	if end, ok := ctx.Deadline(); ok {
+		bounded, cancel := context.WithDeadline(ctx, end.Add(-Settle))
+		ctx, stop := context.WithTimeout(bounded, Provider)
+		return ctx, func() { stop(); cancel() }
 	}
-	return end
+	return context.WithTimeout(ctx, Provider)
 }
