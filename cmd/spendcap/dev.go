@@ -12,15 +12,18 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/seed3e88d9a2/spendcap/caps"
 	"github.com/seed3e88d9a2/spendcap/caps/memory"
 	"github.com/seed3e88d9a2/spendcap/internal/assemble"
 	"github.com/seed3e88d9a2/spendcap/internal/attack"
 	"github.com/seed3e88d9a2/spendcap/internal/config"
 	"github.com/seed3e88d9a2/spendcap/internal/edge"
 	"github.com/seed3e88d9a2/spendcap/internal/httpapi"
+	claimsmemory "github.com/seed3e88d9a2/spendcap/internal/idempotency/memory"
+	"github.com/seed3e88d9a2/spendcap/llm"
 	"github.com/seed3e88d9a2/spendcap/originlock"
 	"github.com/seed3e88d9a2/spendcap/site"
 )
@@ -37,6 +40,8 @@ model and the demo page. Ctrl-C ends it.
 Environment:
   SPENDCAP_ORIGIN_SECRET  the edge's secret; unset, each run draws its own
   SPENDCAP_HMAC_KEY       the secret of the caller keys; unset, each run draws its own
+  OPENAI_API_KEY          the key of the provider openai
+  ANTHROPIC_API_KEY       the key of the provider anthropic
 `)
 	edgeAddr := f.String("edge", "127.0.0.1:8080", "`address` of the edge")
 	originAddr := f.String("origin", "127.0.0.1:8081", "`address` of the side door")
@@ -64,16 +69,21 @@ Environment:
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(e.stderr, nil))
-	store := caps.Store(memory.New(nil))
+	stores := stores{memory.New(nil), claimsmemory.New()}
 	counts := "in this process; they end with it"
 	if *endpoint != "" {
-		if store, err = dynamoStore(ctx, *endpoint, *table); err != nil {
+		if stores, err = dynamoStores(ctx, *endpoint, *table); err != nil {
 			return err
 		}
 		counts = "in table " + *table + " at " + *endpoint
 	}
+	provider, model, err := localProvider(ctx, e, cfg.LLM)
+	if err != nil {
+		return err
+	}
 	handler, err := assemble.Handler(assemble.Parts{
-		Config: cfg, Store: store, Lock: lock, HMACKey: []byte(secrets.HMACKey), Logger: log,
+		Config: cfg, Store: stores.counts, Claims: stores.claims, Provider: provider,
+		Lock: lock, HMACKey: []byte(secrets.HMACKey), Logger: log,
 	})
 	if err != nil {
 		return err
@@ -93,7 +103,7 @@ Environment:
 	if err != nil {
 		return errors.Join(err, origin.Close(), front.Close())
 	}
-	banner(e.stdout, "http://"+front.Addr().String(), originURL.String(), counts)
+	banner(e.stdout, "http://"+front.Addr().String(), originURL.String(), counts, model)
 	return serve(ctx, log,
 		server{front, plays},
 		server{origin, httpapi.New(httpapi.Config{Handler: handler.Handle})})
@@ -110,8 +120,32 @@ func listen(addr, flag string) (net.Listener, error) {
 	return l, nil
 }
 
-func banner(w io.Writer, edge, origin, counts string) {
-	fmt.Fprintf(w, "edge       %s  (CloudFront; the demo page is here)\nside door  %s  (the HTTP API's own URL)\ncounts     %s\n\nTry:\n", edge, origin, counts)
+// localProvider returns the provider with its API key from the environment, and says
+// what it is; nil if there are no paid calls.
+func localProvider(ctx context.Context, e env, c *llm.Config) (p llm.Provider, is string, err error) {
+	if c == nil {
+		return nil, "none: the file has no llm", nil
+	}
+	var key string
+	if name := assemble.KeyVariable(*c); name != "" {
+		key, _ = e.lookup(name)
+	}
+	var cloud aws.Config
+	if c.Provider == llm.ProviderBedrock {
+		if cloud, err = awsconfig.LoadDefaultConfig(ctx); err != nil {
+			return nil, "", fmt.Errorf("AWS configuration: %w", err)
+		}
+	}
+	p, err = assemble.Provider(*c, key, cloud)
+	is = c.Provider
+	if c.BaseURL != "" {
+		is += " at " + c.BaseURL
+	}
+	return p, is, err
+}
+
+func banner(w io.Writer, edge, origin, counts, model string) {
+	fmt.Fprintf(w, "edge       %s  (CloudFront; the demo page is here)\nside door  %s  (the HTTP API's own URL)\ncounts     %s\nmodel      %s\n\nTry:\n", edge, origin, counts, model)
 	for _, a := range attack.All(edge, origin) {
 		fmt.Fprintf(w, "\n  # %s: %s\n  %s\n", a.Name, a.Expected, a.Curl())
 	}

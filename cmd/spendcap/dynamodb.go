@@ -10,18 +10,30 @@ import (
 
 	"github.com/seed3e88d9a2/spendcap/caps"
 	"github.com/seed3e88d9a2/spendcap/caps/dynamo"
+	"github.com/seed3e88d9a2/spendcap/internal/idempotency"
+	claimsdynamo "github.com/seed3e88d9a2/spendcap/internal/idempotency/dynamo"
 )
 
-// dynamoStore returns a store in a DynamoDB that runs at endpoint on this machine,
+// stores are what outlives a request.
+type stores struct {
+	counts caps.Store
+	claims idempotency.Store
+}
+
+// dynamoStores returns stores in a DynamoDB that runs at endpoint on this machine,
 // which takes any credentials, and creates the table if it is missing.
-func dynamoStore(ctx context.Context, endpoint, table string) (caps.Store, error) {
+func dynamoStores(ctx context.Context, endpoint, table string) (s stores, err error) {
 	client := dynamodb.New(dynamodb.Options{
 		Region:       "us-east-1",
 		BaseEndpoint: aws.String(endpoint),
 		Credentials:  credentials.NewStaticCredentialsProvider("local", "local", ""),
 	})
 	if err := dynamo.CreateTable(ctx, client, table); err != nil {
-		return nil, fmt.Errorf("-dynamodb-endpoint %s: %w", endpoint, err)
+		return s, fmt.Errorf("-dynamodb-endpoint %s: %w", endpoint, err)
 	}
-	return dynamo.New(dynamo.Config{Client: client, Table: table})
+	if s.counts, err = dynamo.New(dynamo.Config{Client: client, Table: table}); err != nil {
+		return s, err
+	}
+	s.claims, err = claimsdynamo.New(claimsdynamo.Config{Client: client, Table: table})
+	return s, err
 }

@@ -10,7 +10,10 @@ import (
 	"github.com/seed3e88d9a2/spendcap/caps"
 	"github.com/seed3e88d9a2/spendcap/internal/api"
 	"github.com/seed3e88d9a2/spendcap/internal/config"
+	"github.com/seed3e88d9a2/spendcap/internal/deadlines"
+	"github.com/seed3e88d9a2/spendcap/internal/idempotency"
 	"github.com/seed3e88d9a2/spendcap/internal/metrics"
+	"github.com/seed3e88d9a2/spendcap/llm"
 	"github.com/seed3e88d9a2/spendcap/originlock"
 )
 
@@ -20,6 +23,12 @@ type Parts struct {
 	Store   caps.Store
 	Lock    *originlock.Lock
 	HMACKey []byte
+
+	// Provider makes the paid calls, and Claims remembers their Idempotency-Keys. Both
+	// are needed if the file has an llm.
+	Provider llm.Provider
+	Claims   idempotency.Store
+
 	Metrics *metrics.Metrics // nil: none are written
 	Logger  *slog.Logger
 	Now     func() time.Time // nil: time.Now
@@ -46,7 +55,7 @@ func Handler(p Parts) (*api.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("caps: %w", err)
 	}
-	return api.New(api.Config{
+	c := api.Config{
 		Lock:           p.Lock,
 		Mask:           p.Config.Mask,
 		Demo:           demo,
@@ -55,5 +64,30 @@ func Handler(p Parts) (*api.Handler, error) {
 		Metrics:        p.Metrics,
 		Logger:         p.Logger,
 		Now:            p.Now,
-	})
+	}
+	if p.Config.LLM != nil {
+		if c.LLM, err = llm.New(*p.Config.LLM, p.Provider); err != nil {
+			return nil, err
+		}
+		c.LLM.Now = p.Now
+		c.MaxBodyBytes = escaped*p.Config.LLM.MaxInputBytes + envelope
+		c.Idempotency, err = idempotency.New(idempotency.Config{
+			Store: p.Claims, Secret: p.HMACKey, Lease: deadlines.Lambda + leaseMargin, Now: p.Now,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("idempotency: %w", err)
+		}
+	}
+	return api.New(c)
 }
+
+// A body is bounded before it is read: JSON may write a byte as six (\u0061), and has
+// names and punctuation around what counts.
+const (
+	escaped  = 6
+	envelope = 64 << 10
+)
+
+// leaseMargin is by how much a claim of an Idempotency-Key outlives the longest
+// invocation, so that clocks that differ a little do not make two paid calls of one.
+const leaseMargin = 6 * time.Second

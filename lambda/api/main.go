@@ -7,6 +7,7 @@
 //	SPENDCAP_ORIGIN_SECRET_ID    the origin lock's secret in Secrets Manager
 //	SPENDCAP_HMAC_SECRET_ID      the secret of the caller keys
 //	SPENDCAP_PROVIDER_SECRET_ID  the provider's API key, where the provider needs one
+//	SPENDCAP_SERVICE             the dimension of the metrics; "spendcap" if not set
 //
 // A wrong setting ends the start with an error that names it. The start asks Secrets
 // Manager twice, for both secrets at once; the provider's key is read with the first
@@ -23,6 +24,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/aws/aws-sdk-go-v2/aws"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	sm "github.com/aws/aws-sdk-go-v2/service/secretsmanager"
@@ -32,7 +34,9 @@ import (
 	"github.com/seed3e88d9a2/spendcap/internal/api"
 	"github.com/seed3e88d9a2/spendcap/internal/assemble"
 	"github.com/seed3e88d9a2/spendcap/internal/config"
+	claimsdynamo "github.com/seed3e88d9a2/spendcap/internal/idempotency/dynamo"
 	"github.com/seed3e88d9a2/spendcap/internal/metrics"
+	"github.com/seed3e88d9a2/spendcap/llm"
 	"github.com/seed3e88d9a2/spendcap/originlock"
 	"github.com/seed3e88d9a2/spendcap/originlock/secretsmanager"
 )
@@ -66,11 +70,11 @@ func start(ctx context.Context, log *slog.Logger) (*api.Handler, error) {
 			return nil, fmt.Errorf("the environment variable %s is missing or empty; the CDK stack sets it", name)
 		}
 	}
-	aws, err := awsconfig.LoadDefaultConfig(ctx)
+	cloud, err := awsconfig.LoadDefaultConfig(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("AWS configuration: %w", err)
 	}
-	secrets := sm.NewFromConfig(aws)
+	secrets := sm.NewFromConfig(cloud)
 
 	var lock *originlock.Lock
 	var hmacKey string
@@ -91,16 +95,50 @@ func start(ctx context.Context, log *slog.Logger) (*api.Handler, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	store, err := dynamo.New(dynamo.Config{Client: dynamodb.NewFromConfig(aws), Table: settings["SPENDCAP_TABLE"]})
+	client := dynamodb.NewFromConfig(cloud)
+	store, err := dynamo.New(dynamo.Config{Client: client, Table: settings["SPENDCAP_TABLE"]})
 	if err != nil {
 		return nil, err
 	}
+	claims, err := claimsdynamo.New(claimsdynamo.Config{Client: client, Table: settings["SPENDCAP_TABLE"]})
+	if err != nil {
+		return nil, err
+	}
+	provider, err := provider(cfg.LLM, cloud, secrets, log)
+	if err != nil {
+		return nil, err
+	}
+	m := metrics.New(os.Stdout, time.Now)
+	if service := os.Getenv("SPENDCAP_SERVICE"); service != "" {
+		m.Service = service
+	}
 	return assemble.Handler(assemble.Parts{
-		Config:  cfg,
-		Store:   store,
-		Lock:    lock,
-		HMACKey: []byte(hmacKey),
-		Metrics: metrics.New(os.Stdout, time.Now),
-		Logger:  log,
+		Config:   cfg,
+		Store:    store,
+		Lock:     lock,
+		HMACKey:  []byte(hmacKey),
+		Provider: provider,
+		Claims:   claims,
+		Metrics:  m,
+		Logger:   log,
 	})
+}
+
+// provider returns the provider of the paid calls, nil if there are none.
+func provider(c *llm.Config, cloud aws.Config, secrets *sm.Client, log *slog.Logger) (llm.Provider, error) {
+	if c == nil {
+		return nil, nil
+	}
+	id := os.Getenv("SPENDCAP_PROVIDER_SECRET_ID")
+	switch {
+	case assemble.KeyVariable(*c) == "":
+		return assemble.Provider(*c, "", cloud)
+	case id != "":
+		return assemble.ProviderWithKey(*c, func(ctx context.Context) (string, error) {
+			return secretsmanager.Read(ctx, secrets, id)
+		}, log)
+	case c.BaseURL != "":
+		return assemble.Provider(*c, "", cloud) // a server of the operator's own may need no key
+	}
+	return nil, fmt.Errorf("llm.provider is %s and the environment variable SPENDCAP_PROVIDER_SECRET_ID is missing: name the secret with its API key in the CDK stack", c.Provider)
 }
