@@ -51,10 +51,10 @@ func TestCost(t *testing.T) {
 		want  caps.MicroUSD
 	}{
 		{"1,000 in and 100 out", small, Usage{Input: 1000, Output: 100}, 210},
-		{"half of it cached", small, Usage{Input: 500, CachedInput: 500, Output: 100}, 173}, // 172.5
-		{"one token in, rounded up", small, Usage{Input: 1}, 1},                             // 0.15
+		{"half of it cached", small, Usage{Input: 500, CachedInput: 500, Output: 100}, 173},    // 172.5
+		{"one token in, rounded up", small, Usage{Input: 1}, 1},                                // 0.15
 		{"rounded once and not by part", small, Usage{Input: 3, CachedInput: 1, Output: 1}, 2}, // 0.45+0.075+0.6
-		{"exactly ten", small, Usage{Input: 20, Output: 10 + 1}, 10},                        // 3+6.6 = 9.6
+		{"exactly ten", small, Usage{Input: 20, Output: 10 + 1}, 10},                           // 3+6.6 = 9.6
 		{"cached without a price costs as input", noCached, Usage{Input: 500, CachedInput: 500}, 150},
 		{"a cache write has its price", long, Usage{Input: 1000, CacheWrite: 1000, Output: 10}, 3000 + 3750 + 150},
 		{"at the threshold", long, Usage{Input: 200_000, Output: 1}, 600_015},
