@@ -146,7 +146,33 @@ func TestSweeps(t *testing.T) {
 		wantCounts(t, s, 4, 2)
 		mustClaim(t, s, 4, start.Add(sweepEvery))
 		wantCounts(t, s, 4, 1)
+		if want := start.Add(sweepEvery + 1); !s.earliest.Equal(want) {
+			t.Errorf("the next item is free at %v, want %v", s.earliest, want)
+		}
 	})
+}
+
+// A full store must know when its first item is free: before, it need not look for
+// one, and from then on it has to.
+func TestEarliest(t *testing.T) {
+	s := New()
+	for i, after := range []time.Duration{3, 2, 5, 4} {
+		c := idempotency.NewClaim{Item: strconv.Itoa(i), Now: start, FreeAt: start.Add(after * time.Second)}
+		if _, claimed, err := s.Claim(t.Context(), c); !claimed || err != nil {
+			t.Fatal(claimed, err)
+		}
+	}
+	s.sweep()
+	for want := 2 * time.Second; want <= 5*time.Second; want += time.Second {
+		if !s.earliest.Equal(start.Add(want)) {
+			t.Errorf("the first item is free at %v, want %v", s.earliest, start.Add(want))
+		}
+		s.now = start.Add(want)
+		s.sweep()
+	}
+	if !s.earliest.IsZero() || len(s.items) != 0 {
+		t.Errorf("%d items are left, the first free at %v", len(s.items), s.earliest)
+	}
 }
 
 // wantCounts checks how many items there are and how many of them have an answer of
