@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -86,9 +87,7 @@ func (c Config) Check() error {
 			bad("base_url: the provider %s has none; leave it out", c.Provider)
 		}
 	case ProviderOpenAI, ProviderAnthropic:
-		if u, err := url.Parse(c.BaseURL); c.BaseURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
-			bad("base_url: want a URL such as https://api.example.com/v1, without user, query or fragment")
-		}
+		c.checkBaseURL(bad)
 	default:
 		bad("provider: %q is not one of demo, openai, anthropic, bedrock", c.Provider)
 	}
@@ -98,6 +97,8 @@ func (c Config) Check() error {
 	switch {
 	case !utf8.ValidString(c.SystemPrompt):
 		bad("system_prompt: not valid UTF-8")
+	case c.SystemPrompt != "" && strings.TrimSpace(c.SystemPrompt) == "":
+		bad("system_prompt: blank; leave it out or write one")
 	case perMessage+len(c.SystemPrompt) >= c.MaxInputBytes && c.SystemPrompt != "":
 		bad("system_prompt: its %d bytes leave nothing of max_input_bytes (%d); shorten it or raise the limit", len(c.SystemPrompt), c.MaxInputBytes)
 	}
@@ -141,6 +142,31 @@ func (c Config) Check() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// checkBaseURL never quotes the address: people put secrets into it.
+func (c Config) checkBaseURL(bad func(string, ...any)) {
+	if c.BaseURL == "" {
+		return
+	}
+	u, err := url.Parse(c.BaseURL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		bad("base_url: want a URL such as https://api.example.com/v1, without user, query or fragment")
+		return
+	}
+	path := strings.TrimRight(u.Path, "/")
+	switch host := strings.ToLower(u.Hostname()); {
+	case c.Provider == ProviderAnthropic && host == "api.openai.com":
+		bad("base_url: api.openai.com does not speak the Anthropic API; set llm.provider to openai")
+	case c.Provider == ProviderAnthropic && strings.HasSuffix(path, "/v1"):
+		bad("base_url: ends in /v1, which the provider anthropic adds itself; leave it off")
+	case c.Provider == ProviderAnthropic && strings.HasSuffix(path, "/messages"):
+		bad("base_url: ends in /messages, which the provider anthropic adds itself; leave off /v1/messages")
+	case c.Provider == ProviderOpenAI && host == "api.openai.com" && path != "/v1":
+		bad("base_url: the address of OpenAI is https://api.openai.com/v1; write that or leave it out")
+	case c.Provider == ProviderOpenAI && strings.HasSuffix(path, "/chat/completions"):
+		bad("base_url: ends in /chat/completions, which the provider openai adds itself; leave it off")
+	}
 }
 
 // MaxCost is the most that one call of the model can cost, with an input of
