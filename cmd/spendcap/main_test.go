@@ -25,14 +25,29 @@ func TestScripts(t *testing.T) {
 // process is a `spendcap dev` in a process of its own.
 type process struct {
 	*exec.Cmd
-	edge, origin string // URLs
+	edge, origin string        // URLs
+	drained      chan struct{} // closed when it has written all
 }
 
 var urls = regexp.MustCompile(`(?m)^(edge|side door) +(http://\S+)`)
 
 // start runs `spendcap dev` on free ports, and ends it with the test by Ctrl-C, which
 // has to work.
-func start(t *testing.T, env []string, args ...string) *process {
+func start(t testing.TB, env []string, args ...string) *process {
+	t.Helper()
+	p := startToKill(t, env, args...)
+	t.Cleanup(func() {
+		p.Process.Signal(syscall.SIGINT)
+		<-p.drained
+		if err := p.Wait(); err != nil {
+			t.Errorf("spendcap dev did not end cleanly: %v", err)
+		}
+	})
+	return p
+}
+
+// startToKill is start without the end.
+func startToKill(t testing.TB, env []string, args ...string) *process {
 	t.Helper()
 	cmd := exec.Command("spendcap", append([]string{"dev", "-edge", "127.0.0.1:0", "-origin", "127.0.0.1:0", "-config", "../../spendcap.yaml"}, args...)...)
 	cmd.Env = append(os.Environ(), env...)
@@ -44,21 +59,13 @@ func start(t *testing.T, env []string, args ...string) *process {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p := &process{Cmd: cmd}
+	p := &process{Cmd: cmd, drained: make(chan struct{})}
 	var banner strings.Builder
 	lines := bufio.NewScanner(out)
 	for lines.Scan() && lines.Text() != "Ctrl-C ends it." {
 		banner.WriteString(lines.Text() + "\n")
 	}
-	drained := make(chan struct{})
-	go func() { io.Copy(io.Discard, out); close(drained) }()
-	t.Cleanup(func() {
-		cmd.Process.Signal(syscall.SIGINT)
-		<-drained
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("spendcap dev did not end cleanly: %v", err)
-		}
-	})
+	go func() { io.Copy(io.Discard, out); close(p.drained) }()
 	for _, m := range urls.FindAllStringSubmatch(banner.String(), -1) {
 		switch m[1] {
 		case "edge":
