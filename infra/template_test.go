@@ -21,6 +21,9 @@ import (
 func TestMain(m *testing.M) {
 	code := m.Run()
 	jsii.Close()
+	if dir, err := lambdas(); err == nil {
+		os.RemoveAll(dir)
+	}
 	os.Exit(code)
 }
 

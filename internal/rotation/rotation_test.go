@@ -91,6 +91,7 @@ func TestInterruptedAtEveryCall(t *testing.T) {
 		n := int64(1)
 		for ; ; n++ {
 			w := newWorld(t)
+			w.cloud.deploy = 30 * time.Second
 			w.secrets.begin(token(1))
 			w.failAt, w.applied = n, applied
 			ok(t, w.rotate(token(1)))
@@ -120,6 +121,7 @@ func TestInterruptedAndAnotherBegun(t *testing.T) {
 	t.Parallel()
 	for n := int64(1); n < 30; n++ {
 		w := newWorld(t)
+		w.cloud.deploy = 30 * time.Second
 		w.failAt, w.applied = n, n%2 == 0
 		for _, step := range steps {
 			if w.step(step, token(1)) != nil {
@@ -133,8 +135,9 @@ func TestInterruptedAndAnotherBegun(t *testing.T) {
 
 func TestSDKRetriesChangeNothingTwice(t *testing.T) {
 	t.Parallel()
-	for n := int64(1); n < 25; n++ {
+	for n := int64(1); ; n++ {
 		w := newWorld(t)
+		w.cloud.deploy = 30 * time.Second
 		w.config.Secrets, w.config.Distributions = secretsClient(w.urls[0], 3), cloudClient(w.urls[1], 3)
 		w.rebuild()
 		w.failAt, w.applied = n, true
@@ -142,8 +145,16 @@ func TestSDKRetriesChangeNothingTwice(t *testing.T) {
 			ok(t, w.step(step, token(1)))
 		}
 		w.finished(token(1), firstSecret)
+		w.pass(2 * time.Hour)
+		ok(t, w.step(rotation.StepRetire, ""))
+		if w.secrets.versionAt("AWSPREVIOUS") != "" {
+			t.Fatal("the old secret was not retired")
+		}
 		if _, updates := w.cloud.current(); updates != 1 {
 			t.Errorf("the reply of call %d lost: %d updates", n, updates)
+		}
+		if w.calls.Load() < n {
+			break
 		}
 	}
 }
