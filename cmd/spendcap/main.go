@@ -29,6 +29,7 @@ var commands = []command{
 	{"dev", "run the whole system on this machine", dev},
 	{"demo", "try the three forgeries against a running system", demo},
 	{"prices", "tell what a call can cost and how many fit into each cap", prices},
+	{"smoke", "try a deployment's promises", smokeTest},
 }
 
 func main() {
