@@ -8,11 +8,11 @@ import (
 	"math"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
+	"github.com/seed3e88d9a2/spendcap/caps/capstest"
 	"github.com/seed3e88d9a2/spendcap/internal/deadlines"
 	"github.com/seed3e88d9a2/spendcap/internal/idempotency"
 	"github.com/seed3e88d9a2/spendcap/internal/idempotency/memory"
@@ -29,25 +29,9 @@ var (
 	answer = idempotency.Answer{Status: 200, ContentType: "application/json", Body: []byte(`{"text":"An ornament."}`)}
 )
 
-// clock is a time that tests set.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
 // newClock starts two seconds before a midnight.
-func newClock() *clock { return &clock{now: time.Date(2026, 12, 1, 23, 59, 58, 123456789, time.UTC)} }
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
+func newClock() *capstest.Clock {
+	return capstest.NewClock(time.Date(2026, 12, 1, 23, 59, 58, 123456789, time.UTC))
 }
 
 // spy is a store that notes what it is given and fails when told to.
@@ -97,7 +81,7 @@ func (s *spy) Free(ctx context.Context, item string, claim idempotency.ClaimID) 
 var errBroken = errors.New("the store is broken")
 
 // setup returns a store with two keepers, as two processes have them.
-func setup(t testing.TB, change ...func(*idempotency.Config)) (*spy, *clock, [2]*idempotency.Keeper) {
+func setup(t testing.TB, change ...func(*idempotency.Config)) (*spy, *capstest.Clock, [2]*idempotency.Keeper) {
 	t.Helper()
 	s, c := &spy{Store: memory.New()}, newClock()
 	var keepers [2]*idempotency.Keeper
@@ -174,15 +158,15 @@ func TestOnePaidCall(t *testing.T) {
 	claim := fresh(t, keepers[0])
 	wantState(t, begin(t, keepers[0]), idempotency.Running)
 	wantState(t, begin(t, keepers[1]), idempotency.Running)
-	clock.add(20 * time.Second) // over midnight
+	clock.Advance(20 * time.Second) // over midnight
 	wantState(t, begin(t, keepers[1]), idempotency.Running)
 	finish(t, claim)
 	wantState(t, begin(t, keepers[0]), idempotency.Replay)
 	wantState(t, begin(t, keepers[1]), idempotency.Replay)
-	clock.add(time.Hour - 20*time.Second - time.Millisecond)
+	clock.Advance(time.Hour - 20*time.Second - time.Millisecond)
 	wantState(t, begin(t, keepers[0]), idempotency.Replay)
 	wantState(t, begin(t, keepers[1]), idempotency.Replay)
-	clock.add(time.Millisecond)
+	clock.Advance(time.Millisecond)
 	fresh(t, keepers[1])
 	wantState(t, begin(t, keepers[0]), idempotency.Running)
 }
@@ -274,9 +258,9 @@ func TestFinishedOnce(t *testing.T) {
 func TestDeadProcess(t *testing.T) {
 	_, clock, keepers := setup(t)
 	dead := fresh(t, keepers[0])
-	clock.add(lease - time.Millisecond)
+	clock.Advance(lease - time.Millisecond)
 	wantState(t, begin(t, keepers[1]), idempotency.Running)
-	clock.add(time.Millisecond)
+	clock.Advance(time.Millisecond)
 	claim := fresh(t, keepers[1])
 
 	// It was only slow. What it has is not put in the place of the other's.
@@ -292,7 +276,7 @@ func TestDeadProcess(t *testing.T) {
 func TestDeadProcessGivesBack(t *testing.T) {
 	_, clock, keepers := setup(t)
 	dead := fresh(t, keepers[0])
-	clock.add(lease)
+	clock.Advance(lease)
 	fresh(t, keepers[1])
 	if err := dead.Abandon(t.Context()); err != nil {
 		t.Errorf("Abandon of a claim that is no longer there: %v", err)
@@ -326,7 +310,7 @@ func TestBrokenStore(t *testing.T) {
 	}
 	s.broken = nil
 	wantState(t, begin(t, keepers[0]), idempotency.Running) // it had landed
-	clock.add(lease)
+	clock.Advance(lease)
 	claim := fresh(t, keepers[0])
 
 	s.Store, s.broken = memory.New(), errBroken // it has not landed
@@ -354,7 +338,7 @@ func TestAnswerTooLarge(t *testing.T) {
 		t.Errorf("a repeat of it: %v", begun.State)
 	}
 
-	clock.add(time.Hour)
+	clock.Advance(time.Hour)
 	claim = fresh(t, keepers[0])
 	fits.Body = append(fits.Body, 'x')
 	if err := claim.Finish(t.Context(), fits); !errors.Is(err, idempotency.ErrNotKept) {
@@ -363,7 +347,7 @@ func TestAnswerTooLarge(t *testing.T) {
 	wantState(t, begin(t, keepers[0]), idempotency.NotKept)
 	wantState(t, begin(t, keepers[1]), idempotency.NotKept)
 	wantState(t, beginAs(t, keepers[1], "198.51.100.10:50235", "key-1", route, nil), idempotency.Mismatch)
-	clock.add(time.Hour)
+	clock.Advance(time.Hour)
 	fresh(t, keepers[1])
 }
 
@@ -400,6 +384,18 @@ func TestBadAnswer(t *testing.T) {
 		}
 	}
 	finish(t, claim)
+	for i, a := range []idempotency.Answer{
+		{Status: 100, Body: []byte{}},
+		{Status: 599, ContentType: strings.Repeat("c", 255), Body: []byte{}},
+	} {
+		key := fmt.Sprint("edge-", i)
+		if err := beginAs(t, keepers[0], "198.51.100.10:1", key, route, body).Claim.Finish(t.Context(), a); err != nil {
+			t.Errorf("status %d: %v", a.Status, err)
+		}
+		if begun := beginAs(t, keepers[1], "198.51.100.10:1", key, route, body); begun.State != idempotency.Replay || !reflect.DeepEqual(begun.Answer, a) {
+			t.Errorf("status %d: repeated as %v %v", a.Status, begun.State, begun.Answer)
+		}
+	}
 }
 
 // What is in the store is neither served when it was changed nor paid for again.
@@ -454,7 +450,7 @@ func TestTimesInTheStore(t *testing.T) {
 	if want := time.Date(2026, 12, 2, 0, 14, 58, 0, time.UTC); !got.ExpiresAt.Equal(want) {
 		t.Errorf("expires at %v, want %v: the end of the key's time, and five minutes for clocks that differ", got.ExpiresAt, want)
 	}
-	clock.add(20 * time.Second)
+	clock.Advance(20 * time.Second)
 	finish(t, claim)
 	if !s.freeAts[0].Equal(now.Add(10 * time.Minute)) {
 		t.Errorf("kept until %v, want it counted from the claim", s.freeAts[0])
@@ -549,7 +545,7 @@ func BenchmarkFresh(b *testing.B) {
 	large.Body = make([]byte, 2048)
 	for i := 0; b.Loop(); i++ {
 		if i%1000 == 0 {
-			clock.add(2 * time.Hour)
+			clock.Advance(2 * time.Hour)
 		}
 		begun, err := keepers[0].Begin(b.Context(), caller, fmt.Sprint("key-", i), route, body)
 		if err != nil || begun.State != idempotency.Fresh {
