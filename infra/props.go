@@ -62,12 +62,24 @@ type Props struct {
 	DomainNames []string
 	Certificate awscertificatemanager.ICertificate
 
+	// Existing is a distribution of one's own that takes the place of the one that comes
+	// with spendcap; there is then no demo page either. See docs/existing-distribution.md.
+	Existing *Existing
+
 	// Architecture is arm64 or amd64. Empty: arm64, which costs less.
 	Architecture string
 
 	// Lambdas is a folder in which package bundle has built all functions. Empty: they
 	// are built now, with the Go command.
 	Lambdas string
+}
+
+// Existing is a distribution that is not part of the deployment. It already has an
+// origin with the id spendcap-api that leads to the side door and sends X-Origin-Verify
+// with the current secret.
+type Existing struct {
+	DistributionID string // such as E2EXAMPLE3KBJ
+	URL            string // of its site, such as https://www.example.com
 }
 
 // settings are checked Props.
@@ -132,6 +144,17 @@ func (p Props) check() (settings, error) {
 	if (len(s.DomainNames) == 0) != (s.Certificate == nil) {
 		bad("DomainNames", "and Certificate go together: give both or none")
 	}
+	if e := s.Existing; e != nil {
+		if !distributionID.MatchString(e.DistributionID) {
+			bad("Existing.DistributionID", "is not one such as E2EXAMPLE3KBJ")
+		}
+		if !siteURL.MatchString(e.URL) {
+			bad("Existing.URL", "is not one such as https://www.example.com, without a path")
+		}
+		if len(s.DomainNames) > 0 {
+			bad("DomainNames", "are those of the existing distribution: set them there")
+		}
+	}
 	if !service.MatchString(s.Service) {
 		bad("Service", "has to be 1 to 100 letters, digits, hyphens or underscores")
 	}
@@ -147,9 +170,11 @@ func (p Props) check() (settings, error) {
 }
 
 var (
-	email     = regexp.MustCompile(`^[^@\s]+@[^@\s]+\.[^@\s]+$`)
-	service   = regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}$`)
-	secretARN = regexp.MustCompile(`^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[A-Za-z0-9/_+=.@-]+-[A-Za-z0-9]{6}$`)
+	distributionID = regexp.MustCompile(`^E[A-Z0-9]{5,20}$`)
+	siteURL        = regexp.MustCompile(`^https://[A-Za-z0-9.-]+$`)
+	email          = regexp.MustCompile(`^[^@\s]+@[^@\s]+\.[^@\s]+$`)
+	service        = regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}$`)
+	secretARN      = regexp.MustCompile(`^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[A-Za-z0-9/_+=.@-]+-[A-Za-z0-9]{6}$`)
 )
 
 func (s settings) provider() string {

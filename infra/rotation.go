@@ -24,12 +24,18 @@ const rotationTimeout = 15 * time.Minute
 func (c *SpendCap) rotation() {
 	stack := awscdk.Stack_Of(c.Construct)
 	secret := c.OriginSecret.SecretArn()
+	var distribution *string
+	if c.settings.Existing != nil {
+		distribution = &c.settings.Existing.DistributionID
+	} else {
+		distribution = c.Distribution.DistributionId()
+	}
 	c.Rotate = c.function(functionProps{
 		id: "Rotate", bundle: bundle.Rotate, description: "spendcap: rotates what CloudFront sends in X-Origin-Verify",
 		memory: 256, timeout: rotationTimeout,
 		environment: map[string]*string{
 			"SPENDCAP_ORIGIN_SECRET_ID": secret,
-			"SPENDCAP_DISTRIBUTION_ID":  c.Distribution.DistributionId(),
+			"SPENDCAP_DISTRIBUTION_ID":  distribution,
 			"SPENDCAP_ORIGIN_IDS":       jsii.String(originID),
 			"SPENDCAP_EDGE_URL":         jsii.String(*c.SiteURL + "/api/cap"),
 			"SPENDCAP_SIDE_DOOR_URL":    jsii.String(*c.SideDoorURL + "/api/cap"),
@@ -41,7 +47,7 @@ func (c *SpendCap) rotation() {
 		"secretsmanager:PutSecretValue", "secretsmanager:UpdateSecretVersionStage",
 	}, secret)
 	allow(role, []string{"cloudfront:GetDistribution", "cloudfront:GetDistributionConfig", "cloudfront:UpdateDistribution"},
-		jsii.String(fmt.Sprintf("arn:%s:cloudfront::%s:distribution/%s", *stack.Partition(), *stack.Account(), *c.Distribution.DistributionId())))
+		jsii.String(fmt.Sprintf("arn:%s:cloudfront::%s:distribution/%s", *stack.Partition(), *stack.Account(), *distribution)))
 
 	c.Rotate.AddPermission(jsii.String("InvokedBySecretsManager"), &awslambda.Permission{
 		Principal:     awsiam.NewServicePrincipal(jsii.String("secretsmanager.amazonaws.com"), nil),
@@ -56,7 +62,10 @@ func (c *SpendCap) rotation() {
 	})
 	// The permission and the role's policy have to be there, and so has the edge with its
 	// behaviours, or the first rotation fails.
-	schedule.Node().AddDependency(c.Rotate, c.Rotate.Role(), c.Distribution)
+	schedule.Node().AddDependency(c.Rotate, c.Rotate.Role())
+	if c.Distribution != nil {
+		schedule.Node().AddDependency(c.Distribution)
+	}
 
 	event := map[string]any{"Step": rotation.StepRetire, "SecretId": secret}
 	rule := awsevents.NewCfnRule(c.Construct, jsii.String("RetireSchedule"), &awsevents.CfnRuleProps{

@@ -402,7 +402,13 @@ func TestWrongSettings(t *testing.T) {
 		"Service has to be":       func(p *infra.Props) { p.Service = "a b" },
 		"DomainNames and Certif":  func(p *infra.Props) { p.DomainNames = []string{"www.example.com"} },
 		"MonthlyBudgetUSD is not": func(p *infra.Props) { p.MonthlyBudgetUSD = -1 },
-		"cannot be negative":      func(p *infra.Props) { p.Burst = -1 },
+		"DistributionID is not": func(p *infra.Props) {
+			p.Existing = &infra.Existing{DistributionID: "*", URL: "https://www.example.com"}
+		},
+		"Existing.URL is not": func(p *infra.Props) {
+			p.Existing = &infra.Existing{DistributionID: "E2EXAMPLE", URL: "https://www.example.com/"}
+		},
+		"cannot be negative": func(p *infra.Props) { p.Burst = -1 },
 		"no provider of the file": func(p *infra.Props) {
 			p.ProviderSecretARN = "arn:aws:secretsmanager:us-east-1:123456789012:secret:k-AbCdEf"
 		},
@@ -465,6 +471,34 @@ func TestOwnFunctionAndDomain(t *testing.T) {
 		}
 	}
 	if err := onlyWithSecret(whole); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestExistingDistribution: nothing of the edge is deployed, and the rotation goes to
+// the distribution that is there.
+func TestExistingDistribution(t *testing.T) {
+	whole := synth(t, demoOnly, func(p *infra.Props) {
+		p.Existing = &infra.Existing{DistributionID: "E2EXAMPLE3KBJ", URL: "https://www.example.com"}
+	})
+	for _, kind := range []string{distribution, bucket, "Custom::SpendCapPage"} {
+		if n := len(whole.all(kind)); n != 0 {
+			t.Errorf("%d of %s", n, kind)
+		}
+	}
+	for _, p := range []property{
+		{function, "Rotate", "Properties/Environment/Variables/SPENDCAP_DISTRIBUTION_ID", "E2EXAMPLE3KBJ"},
+		{function, "Rotate", "Properties/Environment/Variables/SPENDCAP_EDGE_URL", "https://www.example.com/api/cap"},
+		{function, "Rotate", "Properties/Environment/Variables/SPENDCAP_ORIGIN_IDS", "spendcap-api"},
+	} {
+		if err := p.check(whole); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := strings.Join(grants(whole, "RotateRole"), "\n"); !strings.Contains(got, `":distribution/E2EXAMPLE3KBJ"`) {
+		t.Error(got)
+	}
+	if err := noWildcard(whole); err != nil {
 		t.Error(err)
 	}
 }

@@ -29,8 +29,8 @@ type SpendCap struct {
 	HMACSecret   awssecretsmanager.Secret // the key of the caller keys; does not rotate
 	Handler      awslambda.Function
 	API          awsapigatewayv2.CfnApi
-	Distribution awscloudfront.Distribution
-	Site         awss3.Bucket
+	Distribution awscloudfront.Distribution // nil with an existing one
+	Site         awss3.Bucket               // nil with an existing distribution
 	Rotate       awslambda.Function
 	Alarms       awssns.Topic
 
@@ -62,8 +62,12 @@ func NewSpendCap(scope constructs.Construct, id string, props *Props) (*SpendCap
 	c.secrets()
 	c.handler()
 	c.api()
-	c.edge()
-	c.page()
+	if checked.Existing != nil {
+		c.SiteURL = &checked.Existing.URL
+	} else {
+		c.edge()
+		c.page()
+	}
 	c.rotation()
 	c.alarms()
 	c.dashboard()
@@ -85,7 +89,10 @@ func (c *SpendCap) build() (done func(), err error) {
 		return nil, err
 	}
 	done = func() { os.RemoveAll(dir) }
-	names := []string{bundle.Rotate, bundle.Page}
+	names := []string{bundle.Rotate}
+	if c.settings.Existing == nil {
+		names = append(names, bundle.Page)
+	}
 	if c.settings.Handler == nil {
 		names = append(names, bundle.API)
 	}

@@ -41,6 +41,9 @@ func read(context func(string) any) (stack string, p *infra.Props, err error) {
 		Architecture:      text("architecture"),
 		Lambdas:           text("lambdas"),
 	}
+	if id, url := text("existingDistribution"), text("existingUrl"); id != "" || url != "" {
+		p.Existing = &infra.Existing{DistributionID: id, URL: url}
+	}
 	switch v := text("deleteTable"); v {
 	case "true":
 		p.DeleteTable = true

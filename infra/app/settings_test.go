@@ -20,10 +20,12 @@ func TestRead(t *testing.T) {
 		"spendcap:deleteTable": true, "spendcap:monthlyBudgetUsd": 12.5, "spendcap:burst": float64(7), "spendcap:requestsPerSecond": "5",
 		"spendcap:logDays": "90", "spendcap:rotationDays": 7, "spendcap:service": "s", "spendcap:architecture": "amd64",
 		"spendcap:providerSecretArn": "arn", "spendcap:lambdas": "dist",
+		"spendcap:existingDistribution": "E2EXAMPLE", "spendcap:existingUrl": "https://www.example.com",
 	}))
 	want := infra.Props{
 		ConfigFile: "my.yaml", AlarmEmail: "ops@example.com", DeleteTable: true, MonthlyBudgetUSD: 12.5, Burst: 7, RequestsPerSecond: 5,
 		LogDays: 90, RotationDays: 7, Service: "s", Architecture: "amd64", ProviderSecretARN: "arn", Lambdas: "dist",
+		Existing: &infra.Existing{DistributionID: "E2EXAMPLE", URL: "https://www.example.com"},
 	}
 	if err != nil || stack != "mine" || !reflect.DeepEqual(*p, want) {
 		t.Errorf("%q %+v %v", stack, p, err)
