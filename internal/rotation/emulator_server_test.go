@@ -23,7 +23,7 @@ func sourceServer(t *testing.T, w *world, source originlock.Source, direct bool)
 		for _, value := range values {
 			if err != nil || !slices.Contains(accepted, value) {
 				t.Errorf("a viewer was refused: %v", err)
-				http.Error(rw, originlock.Refusal, 401)
+				http.Error(rw, originlock.Refusal, http.StatusUnauthorized)
 				return
 			}
 		}

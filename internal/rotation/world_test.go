@@ -79,7 +79,7 @@ func newWorld(t testing.TB) *world {
 				r.Header.Set(originlock.Header, secret)
 			}
 			if w.broken.Load() {
-				http.Error(rw, originlock.Refusal, 401)
+				http.Error(rw, originlock.Refusal, http.StatusUnauthorized)
 				return
 			}
 			lock.Middleware(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.Write([]byte(`{}`)) })).ServeHTTP(rw, r)
