@@ -19,8 +19,16 @@ import (
 	"github.com/seed3e88d9a2/spendcap/caps"
 )
 
-// quick is for tests in which attempts hang.
-func quick(c *Config) { c.Deadline, c.AttemptTimeout = 10*time.Second, 50*time.Millisecond }
+// patient gives every attempt the time it needs on a busy machine, except where the
+// first one hangs.
+func patient(f fault) func(*Config) {
+	return func(c *Config) {
+		c.Deadline, c.AttemptTimeout = 2*time.Minute, time.Minute
+		if f.hang {
+			c.AttemptTimeout = 250 * time.Millisecond
+		}
+	}
+}
 
 // hold puts an item with one open hold of 40 beside 10 that are settled; in the shared
 // budget, with 40 held.
@@ -58,7 +66,7 @@ func checkFaults(t *testing.T, c caps.Charge, prepare func(*server), call func(*
 	for _, f := range rows {
 		t.Run(f.name, func(t *testing.T) {
 			s := newServer(t)
-			store := s.store(quick)
+			store := s.store(patient(f.fault))
 			// The connection is one that has been used before: net/http treats it otherwise.
 			if _, err := store.Usage(ctx(t), c.Key); err != nil {
 				t.Fatal(err)
@@ -232,7 +240,7 @@ func TestUsageFaults(t *testing.T) {
 		s := newServer(t)
 		s.hold(charge(40))
 		s.faults(f)
-		u, err := s.store(quick).Usage(ctx(t), caller())
+		u, err := s.store(patient(f)).Usage(ctx(t), caller())
 		if want := (caps.Usage{Calls: 2, USD: 50, Held: 40, Open: 1}); u != want || err != nil {
 			t.Errorf("%s: %+v, %v; want %+v", name, u, err, want)
 		}
@@ -261,7 +269,7 @@ func TestGivesUp(t *testing.T) {
 	} {
 		s := newServer(t)
 		s.always(c.fault)
-		store := s.store(quick)
+		store := s.store(patient(c.fault))
 		out, err := store.Reserve(ctx(t), charge(40), caps.Calls(1))
 		if n := len(s.requests()); err == nil || out.Allowed || errors.Is(err, caps.ErrUnknownOutcome) != c.unknown || n != c.attempts {
 			t.Errorf("%s: %+v, %v after %d requests; want an error after %d, unknown: %v", c.name, out, err, n, c.attempts, c.unknown)
@@ -336,7 +344,7 @@ func TestDeadline(t *testing.T) {
 func TestLateReserve(t *testing.T) {
 	s := newServer(t)
 	s.faults(hangs)
-	store := s.store(quick)
+	store := s.store(patient(hangs))
 	if out, err := store.Reserve(ctx(t), charge(40), caps.Calls(10)); !out.Allowed || err != nil {
 		t.Fatal(out, err)
 	}
@@ -495,7 +503,7 @@ func TestErrorTexts(t *testing.T) {
 	} {
 		s := newServer(t)
 		s.always(c.fault)
-		_, err := s.store(quick).Reserve(ctx(t), shared(40), caps.Calls(10))
+		_, err := s.store(patient(c.fault)).Reserve(ctx(t), shared(40), caps.Calls(10))
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: %v\nwant %s...", c.name, err, c.want)
 		}
@@ -521,7 +529,7 @@ func TestBrokenItems(t *testing.T) {
 		for _, c := range []caps.Charge{charge(40), shared(40)} {
 			s := newServer(t)
 			s.put(c.Key, broken)
-			store := s.store(quick)
+			store := s.store(patient(fine))
 			if u, err := store.Usage(ctx(t), c.Key); err == nil || u != (caps.Usage{}) {
 				t.Errorf("%s: Usage = %+v, %v; want an error", name, u, err)
 			} else if !strings.Contains(err.Error(), "DynamoDB table caps, GetItem: the item is broken: its attribute ") {
