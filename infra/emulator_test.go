@@ -173,7 +173,7 @@ func (d deployed) call(secret, viewer string, header map[string]string) (int, de
 
 func cdk(t *testing.T, endpoint string, args ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join("node_modules", ".bin", "cdk"), append(args, "--no-notices")...)
 	cmd.Dir = ".."
