@@ -27,25 +27,24 @@ type full struct {
 	until time.Time
 }
 
-// refuses tells whether the budget is known to be full for a charge of amount, and
-// the usage that filled it. It lets go when the cap has changed; the new day has
-// another key.
-func (m *fullMemory) refuses(key ItemKey, limit Cap, amount MicroUSD, now time.Time) (Usage, bool) {
+// refuses tells whether the budget is known to be full for c, and the usage that filled
+// it. It lets go when the cap has changed; the new day has another key.
+func (m *fullMemory) refuses(c Charge, limit Cap, now time.Time) (Usage, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	entry, ok := m.now[key]
+	entry, ok := m.now[c.Key]
 	if !ok {
-		entry, ok = m.old[key]
+		entry, ok = m.old[c.Key]
 	}
-	if !ok || entry.limit != limit || !now.Before(entry.until) || !refusedForGood(limit, entry.usage, amount) {
+	if !ok || entry.limit != limit || !now.Before(entry.until) || !refusedForGood(limit, entry.usage, c) {
 		return Usage{}, false
 	}
 	return entry.usage, true
 }
 
 // remember notes a refusal, if no hold that may still come back could undo it.
-func (m *fullMemory) remember(key ItemKey, limit Cap, u Usage, amount MicroUSD, now time.Time) {
-	if !refusedForGood(limit, u, amount) {
+func (m *fullMemory) remember(c Charge, limit Cap, u Usage, now time.Time) {
+	if !refusedForGood(limit, u, c) {
 		return
 	}
 	m.mu.Lock()
@@ -53,15 +52,26 @@ func (m *fullMemory) remember(key ItemKey, limit Cap, u Usage, amount MicroUSD, 
 	if m.now == nil || len(m.now) >= fullEntries {
 		m.now, m.old = make(map[ItemKey]full), m.now
 	}
-	m.now[key] = full{limit, u, now.Add(fullFor)}
+	m.now[c.Key] = full{limit, u, now.Add(fullFor)}
 }
 
-// refusedForGood tells whether a charge of amount would be refused even if every open
-// hold were given back whole.
-func refusedForGood(limit Cap, u Usage, amount MicroUSD) bool {
+// forget lets go of what is known about a budget, because something came back to it.
+// Another process sees that within fullFor.
+func (m *fullMemory) forget(key ItemKey) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.now, key)
+	delete(m.old, key)
+}
+
+// refusedForGood tells whether c would be refused even if every open hold were given
+// back whole.
+func refusedForGood(limit Cap, u Usage, c Charge) bool {
 	calls := u.Calls - int64(u.Open)
-	if u.Held > 0 && u.Open == 0 {
-		calls = 0 // a shared budget does not say how many of its calls are held
+	// A shared budget does not say how many of its calls are held. Where holds are of no
+	// money, not even whether there are any.
+	if u.Open == 0 && (u.Held > 0 || c.Key.Caller == Everybody && c.Amount == 0 && !c.Final) {
+		calls = 0
 	}
-	return !limit.Admits(Usage{Calls: calls, USD: u.Settled()}, amount)
+	return !limit.Admits(Usage{Calls: calls, USD: u.Settled()}, c.Amount)
 }

@@ -12,13 +12,15 @@ func fullKey(caller string) ItemKey {
 	return ItemKey{Budget: "caller", Day: DayOf(fullNow), Caller: caller}
 }
 
+func fullCharge(key ItemKey, amount MicroUSD) Charge { return Charge{Key: key, Amount: amount} }
+
 func TestFullRefusesForAWhile(t *testing.T) {
 	limit, usage := Calls(10), Usage{Calls: 10}
 	var m fullMemory
-	if _, full := m.refuses(fullKey("a"), limit, 0, fullNow); full {
+	if _, full := m.refuses(fullCharge(fullKey("a"), 0), limit, fullNow); full {
 		t.Fatal("an empty memory refuses")
 	}
-	m.remember(fullKey("a"), limit, usage, 0, fullNow)
+	m.remember(fullCharge(fullKey("a"), 0), limit, usage, fullNow)
 	for _, c := range []struct {
 		name  string
 		key   ItemKey
@@ -36,7 +38,7 @@ func TestFullRefusesForAWhile(t *testing.T) {
 		{"a lowered cap asks once", fullKey("a"), Calls(9), fullNow, false},
 		{"a cap in dollars as well", fullKey("a"), limit.AndUSD(5), fullNow, false},
 	} {
-		got, full := m.refuses(c.key, c.limit, 0, c.at)
+		got, full := m.refuses(fullCharge(c.key, 0), c.limit, c.at)
 		if full != c.want || full && got != usage {
 			t.Errorf("%s: %t, %+v; want %t", c.name, full, got, c.want)
 		}
@@ -50,9 +52,9 @@ func TestFullRefusesForAWhile(t *testing.T) {
 func TestFullIsForAmountsThatDoNotFit(t *testing.T) {
 	limit, usage := USD(100), Usage{Calls: 1, USD: 90}
 	var m fullMemory
-	m.remember(fullKey("a"), limit, usage, 50, fullNow)
+	m.remember(fullCharge(fullKey("a"), 50), limit, usage, fullNow)
 	for amount, want := range map[MicroUSD]bool{50: true, 11: true, 10: false, 1: false, 100: true} {
-		if _, full := m.refuses(fullKey("a"), limit, amount, fullNow); full != want {
+		if _, full := m.refuses(fullCharge(fullKey("a"), amount), limit, fullNow); full != want {
 			t.Errorf("a call of %d with 10 left: full is %t; want %t", amount, full, want)
 		}
 	}
@@ -81,12 +83,12 @@ func TestRefusedForGood(t *testing.T) {
 		{"not full at all", Calls(10), Usage{Calls: 9}, 0, false},
 		{"cap of 0", Calls(0), Usage{}, 0, true},
 	} {
-		if got := refusedForGood(c.limit, c.usage, c.amount); got != c.want {
+		if got := refusedForGood(c.limit, c.usage, fullCharge(fullKey("a"), c.amount)); got != c.want {
 			t.Errorf("%s: %t; want %t", c.name, got, c.want)
 		}
 		var m fullMemory
-		m.remember(fullKey("a"), c.limit, c.usage, c.amount, fullNow)
-		if _, full := m.refuses(fullKey("a"), c.limit, c.amount, fullNow); full != c.want {
+		m.remember(fullCharge(fullKey("a"), c.amount), c.limit, c.usage, fullNow)
+		if _, full := m.refuses(fullCharge(fullKey("a"), c.amount), c.limit, fullNow); full != c.want {
 			t.Errorf("%s: remembered is %t; want %t", c.name, full, c.want)
 		}
 	}
@@ -99,13 +101,13 @@ func TestFullIsBounded(t *testing.T) {
 	limit := Calls(1)
 	var m fullMemory
 	for i := range callers {
-		m.remember(fullKey(strconv.Itoa(i)), limit, Usage{Calls: 1}, 0, fullNow)
+		m.remember(fullCharge(fullKey(strconv.Itoa(i)), 0), limit, Usage{Calls: 1}, fullNow)
 		if n := len(m.now) + len(m.old); n > 2*fullEntries {
 			t.Fatalf("%d entries after %d callers; want %d at most", n, i+1, 2*fullEntries)
 		}
 	}
 	for i, want := range map[int]bool{callers - 1: true, callers - fullEntries: true, callers - 2*fullEntries - 1: false, 0: false} {
-		if _, full := m.refuses(fullKey(strconv.Itoa(i)), limit, 0, fullNow); full != want {
+		if _, full := m.refuses(fullCharge(fullKey(strconv.Itoa(i)), 0), limit, fullNow); full != want {
 			t.Errorf("caller %d of %d is remembered: %t; want %t", i, callers, full, want)
 		}
 	}
@@ -113,11 +115,11 @@ func TestFullIsBounded(t *testing.T) {
 
 func BenchmarkFullRefuses(b *testing.B) {
 	var m fullMemory
-	m.remember(fullKey("a"), Calls(10), Usage{Calls: 10}, 0, fullNow)
+	m.remember(fullCharge(fullKey("a"), 0), Calls(10), Usage{Calls: 10}, fullNow)
 	key := fullKey("a")
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, full := m.refuses(key, Calls(10), 0, fullNow); !full {
+		if _, full := m.refuses(fullCharge(key, 0), Calls(10), fullNow); !full {
 			b.Fatal("forgotten")
 		}
 	}

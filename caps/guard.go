@@ -151,11 +151,11 @@ func (g *Guard) reserve(ctx context.Context, caller Caller, amount MicroUSD, fin
 	}
 	// What is remembered is asked first, for both, so that a full ceiling does not cost
 	// a write and its undoing for every caller.
-	if u, full := g.full.refuses(r.caller.Key, limits.caller, amount, now); full {
+	if u, full := g.full.refuses(r.caller, limits.caller, now); full {
 		return refuse(ScopeCaller, limits.caller, u), nil
 	}
 	if g.global != "" {
-		if u, full := g.full.refuses(r.global.Key, limits.global, amount, now); full {
+		if u, full := g.full.refuses(r.global, limits.global, now); full {
 			return refuse(ScopeGlobal, limits.global, u), nil
 		}
 	}
@@ -165,7 +165,7 @@ func (g *Guard) reserve(ctx context.Context, caller Caller, amount MicroUSD, fin
 		return nil, fmt.Errorf("reserving the caller's budget: %w", err)
 	}
 	if !own.Allowed {
-		g.full.remember(r.caller.Key, limits.caller, own.Usage, amount, now)
+		g.full.remember(r.caller, limits.caller, own.Usage, now)
 		return refuse(ScopeCaller, limits.caller, own.Usage), nil
 	}
 	if g.global != "" {
@@ -176,10 +176,11 @@ func (g *Guard) reserve(ctx context.Context, caller Caller, amount MicroUSD, fin
 			after, cancel := g.afterwards(ctx)
 			defer cancel()
 			_, restoring := g.store.Release(after, r.caller)
+			g.full.forget(r.caller.Key)
 			if err := errors.Join(err, restoring); err != nil {
 				return nil, fmt.Errorf("reserving the global ceiling: %w", err)
 			}
-			g.full.remember(r.global.Key, limits.global, all.Usage, amount, now)
+			g.full.remember(r.global, limits.global, all.Usage, now)
 			return refuse(ScopeGlobal, limits.global, all.Usage), nil
 		}
 	}
@@ -293,7 +294,12 @@ func (r *Reservation) Settle(ctx context.Context, actual MicroUSD) (overrun Micr
 // budgets. Only do so when it is certain that nothing was spent. It behaves like
 // Settle otherwise.
 func (r *Reservation) Release(ctx context.Context) error {
-	return r.finish(ctx, "release", r.guard.store.Release)
+	err := r.finish(ctx, "release", r.guard.store.Release)
+	if !errors.Is(err, ErrNotHeld) {
+		r.guard.full.forget(r.caller.Key)
+		r.guard.full.forget(r.global.Key)
+	}
+	return err
 }
 
 // finish applies undo to the caller's hold, which can be told apart and so is undone

@@ -12,18 +12,24 @@ const (
 	// each other in the store, which writes an item one at a time, until they time out.
 	inFlight = 8
 
+	// inFlightAll bounds those of one process on all items together: beyond it, calls to
+	// the store time out while they wait for each other, and what timed out stays counted.
+	inFlightAll = 64
+
 	// queueFor bounds how long a reserve waits for its turn, so that a store that hangs
 	// is noticed by all that wait and not by one after the other.
 	queueFor = 2 * time.Second
 )
 
-var errQueue = errors.New("too many reserves are waiting for this budget, the store is slow")
+var errQueue = errors.New("too many reserves are waiting: the store is slow")
 
 // queue lets a few reserves of each item through at a time, and lets those that
 // waited share a refusal: if a reserve that was sent after they arrived was refused,
 // then theirs would have been as well. So a burst on a full budget costs a handful of
 // store calls, also while holds are open and nothing may be remembered.
 type queue struct {
+	all chan struct{} // slots of the process
+
 	mu    sync.Mutex
 	lines map[ItemKey]*line
 }
@@ -43,18 +49,16 @@ func (q *queue) reserve(ctx context.Context, store Store, c Charge, limit Cap) (
 	l, arrived := q.join(c.Key)
 	defer q.leave(c.Key, l)
 
-	select {
-	case l.slots <- struct{}{}:
-	default:
-		ctx, cancel := context.WithTimeoutCause(ctx, queueFor, errQueue)
-		defer cancel()
+	waiting, cancel := context.WithTimeoutCause(ctx, queueFor, errQueue)
+	defer cancel()
+	for _, slots := range []chan struct{}{l.slots, q.all} {
 		select {
-		case l.slots <- struct{}{}:
-		case <-ctx.Done():
-			return Outcome{}, context.Cause(ctx)
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
+		case <-waiting.Done():
+			return Outcome{}, context.Cause(waiting)
 		}
 	}
-	defer func() { <-l.slots }()
 
 	q.mu.Lock()
 	l.clock++
@@ -82,7 +86,7 @@ func (q *queue) join(key ItemKey) (l *line, arrived int64) {
 	l = q.lines[key]
 	if l == nil {
 		if q.lines == nil {
-			q.lines = make(map[ItemKey]*line)
+			q.lines, q.all = make(map[ItemKey]*line), make(chan struct{}, inFlightAll)
 		}
 		l = &line{slots: make(chan struct{}, inFlight)}
 		q.lines[key] = l

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,13 +25,16 @@ func TestGuardOnAFailingNetwork(t *testing.T) {
 	const worst, callerCalls, globalCalls = 100, 10, 25
 	var all, refusedCalls, failures int
 	for seed := range uint64(20) {
-		random := rand.New(rand.NewPCG(seed, 1))
+		random, network := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
+		var drawing sync.Mutex // a request whose client has given up may still arrive
 		s := newServer(t)
 		s.script = func(int, seen) fault {
-			if random.IntN(6) > 0 {
+			drawing.Lock()
+			defer drawing.Unlock()
+			if network.IntN(6) > 0 {
 				return fine
 			}
-			return faults[random.IntN(len(faults))]
+			return faults[network.IntN(len(faults))]
 		}
 		store := s.store(func(c *Config) { c.Deadline, c.AttemptTimeout = time.Minute, time.Minute })
 		store.backoff = 2

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -39,7 +40,9 @@ model and the demo page. Ctrl-C ends it.
 
 Environment:
   SPENDCAP_ORIGIN_SECRET  the edge's secret; unset, each run draws its own
-  SPENDCAP_HMAC_KEY       the secret of the caller keys; unset, each run draws its own
+  SPENDCAP_HMAC_KEY       the secret of the caller keys; unset, each run draws its own,
+                          with -dynamodb-endpoint the first run for all (kept in the table)
+                          Both: 32 visible ASCII characters or more, not the same.
   OPENAI_API_KEY          the key of the provider openai
   ANTHROPIC_API_KEY       the key of the provider anthropic
 `)
@@ -69,11 +72,16 @@ Environment:
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(e.stderr, nil))
-	stores := stores{memory.New(nil), claimsmemory.New()}
+	stores := stores{counts: memory.New(nil), claims: claimsmemory.New()}
 	counts := "in this process; they end with it"
 	if *endpoint != "" {
 		if stores, err = dynamoStores(ctx, *endpoint, *table); err != nil {
 			return err
+		}
+		if secrets.HMACKeyDrawn {
+			if secrets.HMACKey, err = stores.sharedKey(ctx, secrets.HMACKey); err != nil {
+				return fmt.Errorf("-dynamodb-endpoint %s: %w", *endpoint, err)
+			}
 		}
 		counts = "in table " + *table + " at " + *endpoint
 	}
@@ -98,15 +106,25 @@ Environment:
 		origin.Close()
 		return err
 	}
-	originURL := &url.URL{Scheme: "http", Host: origin.Addr().String()}
+	originURL := &url.URL{Scheme: "http", Host: reachable(origin.Addr())}
 	plays, err := edge.New(edge.Config{Origin: originURL, Secret: secrets.Origin, Site: site.Handler()})
 	if err != nil {
 		return errors.Join(err, origin.Close(), front.Close())
 	}
-	banner(e.stdout, "http://"+front.Addr().String(), originURL.String(), counts, model)
+	banner(e.stdout, "http://"+reachable(front.Addr()), originURL.String(), counts, model)
 	return serve(ctx, log,
 		server{front, plays},
 		server{origin, httpapi.New(httpapi.Config{Handler: handler.Handle})})
+}
+
+// reachable is how a listener is reached from this machine: one on every address, on
+// loopback.
+func reachable(a net.Addr) string {
+	tcp, ok := a.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return a.String()
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
 }
 
 func listen(addr, flag string) (net.Listener, error) {

@@ -15,6 +15,8 @@ func sentence(d caps.Decision) string {
 	usd, _ := d.Cap.USD()
 	var why string
 	switch {
+	case closed(d.Cap):
+		return "This is closed at the moment."
 	case d.Scope == caps.ScopeGlobal:
 		why = "Today's budget for everybody is used up."
 	case callsGone && calls == 1:
@@ -29,6 +31,13 @@ func sentence(d caps.Decision) string {
 	return why + " Try again in " + wait(d.RetryAfter) + "."
 }
 
+// closed tells whether the cap is 0, so that tomorrow is no better.
+func closed(c caps.Cap) bool {
+	calls, limitsCalls := c.Calls()
+	usd, limitsUSD := c.USD()
+	return limitsCalls && calls == 0 || limitsUSD && usd == 0
+}
+
 // dollars writes an amount as people do: two digits at least, no idle zeros.
 func dollars(m caps.MicroUSD) string {
 	s := m.String()
@@ -38,7 +47,7 @@ func dollars(m caps.MicroUSD) string {
 
 // wait writes a duration in hours and minutes, rounded up; under a minute in seconds.
 func wait(d time.Duration) string {
-	if d <= time.Minute {
+	if d < time.Minute {
 		return plural(int64((d+time.Second-1)/time.Second), "second")
 	}
 	minutes := int64((d + time.Minute - 1) / time.Minute)
