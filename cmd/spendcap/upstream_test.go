@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -128,6 +129,55 @@ func TestTheLedgerIsTheBill(t *testing.T) {
 	want := fmt.Sprintf(`"calls":{"used":2000,"cap":100000,"remaining":98000},"spend":{"used":"0.%06d","held":"0.000000"`, b.tokens.Load())
 	if b.calls.Load() != 2000 || !strings.Contains(string(body), want) {
 		t.Errorf("%d calls reached the upstream, and the ledger says %s, want %s", b.calls.Load(), body, want)
+	}
+}
+
+// Viewers that cut their streams do not get them for nothing: what reached the upstream
+// is settled or held.
+func TestCutStreamsArePaid(t *testing.T) {
+	b := newBill(t)
+	leave := make(chan struct{})
+	b.before = func() { <-leave }
+	p := start(t, []string{"OPENAI_API_KEY=sk-test-1"}, "-config", b.file(t, "{calls: 10, usd: 5}", "{usd: 5}"))
+	stream := strings.Replace(chatBody, "{", `{"stream":true,`, 1)
+	var group sync.WaitGroup
+	for range 200 {
+		group.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			req, err := http.NewRequestWithContext(ctx, "POST", p.edge+"/api/v1/chat/completions", strings.NewReader(stream))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if res, err := client.Do(req); err == nil {
+				io.Copy(io.Discard, res.Body)
+				res.Body.Close()
+			}
+		})
+	}
+	group.Wait()
+	close(leave)
+	// A call that the edge had not passed on yet may have been cut before it was counted.
+	var body string
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		res, err := client.Get(p.edge + "/api/cap")
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body = string(read); strings.Contains(body, `"held":"0.000000"`) {
+			break
+		}
+	}
+	n := b.calls.Load()
+	want := fmt.Sprintf(`"calls":{"used":%d,"cap":10,"remaining":%d},"spend":{"used":"0.%06d","held":"0.000000"`, n, 10-n, 15*n)
+	if n < 1 || n > 10 || !strings.Contains(body, want) {
+		t.Errorf("%d calls reached the upstream, and the ledger says %s, want %s", n, body, want)
 	}
 }
 
