@@ -52,11 +52,9 @@ func (r *reader) chatField(name string) (err error) {
 	case "response_format":
 		return r.chatFormat()
 	case "frequency_penalty":
-		req.FrequencyPenalty, err = r.number(-2, 2)
-		return r.carried(err, req.FrequencyPenalty == nil || features.Penalties)
+		return r.penalty(&req.FrequencyPenalty)
 	case "presence_penalty":
-		req.PresencePenalty, err = r.number(-2, 2)
-		return r.carried(err, req.PresencePenalty == nil || features.Penalties)
+		return r.penalty(&req.PresencePenalty)
 	case "seed":
 		if r.IsNull() {
 			return nil
@@ -99,7 +97,7 @@ func (r *reader) chatField(name string) (err error) {
 	case "logit_bias":
 		return r.emptyOrNull("is not supported here: leave it out")
 	case "user", "safety_identifier", "prompt_cache_key", "metadata":
-		return r.dropped()
+		return r.Skip()
 	case "functions", "function_call":
 		if r.IsNull() {
 			return nil

@@ -275,6 +275,10 @@ func TestFeaturesAreAsked(t *testing.T) {
 		}
 	}
 	s := newService(t, testConfig(), &fake{features: Features{MaxTemperature: 1, MaxStop: 1}})
+	call, err := s.ParseChatCompletions([]byte(`{"model":"small",` + hello + `,"frequency_penalty":0,"presence_penalty":0.0,"parallel_tool_calls":true,"tool_choice":"none"}`))
+	if err != nil || call.request.FrequencyPenalty != nil || call.request.PresencePenalty != nil {
+		t.Errorf("what changes nothing is refused or passed on: %v", err)
+	}
 	for _, body := range []string{
 		`{"model":"small","messages":[{"role":"user","content":"x","name":"ann"}]}`,
 		`{"model":"small",` + hello + `,"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{}}}}`,

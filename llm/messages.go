@@ -63,7 +63,7 @@ func (r *reader) messagesField(name string) (err error) {
 	case "speed":
 		return r.only("standard")
 	case "metadata":
-		return r.dropped()
+		return r.Skip()
 	case "cache_control", "container", "mcp_servers", "inference_geo":
 		return r.priced("it may change the price")
 	case "context_management":

@@ -14,7 +14,6 @@ const (
 	maxStopBytes = 256
 	maxNameBytes = 64  // of tools and participants, as both APIs have it
 	maxIDBytes   = 256 // of tool calls
-	maxModel     = 256 // bytes of a model's name
 )
 
 // reader reads one request of either API.
@@ -162,9 +161,6 @@ func (r *reader) priced(why string) error {
 	return r.refuse("is not supported here, because %s: leave it out", why)
 }
 
-// dropped reads a member that has no effect on what is sent.
-func (r *reader) dropped() error { return r.Skip() }
-
 // only accepts null or one of the words, and refuses any other as not carried.
 func (r *reader) only(words ...string) error {
 	if r.IsNull() {
@@ -258,6 +254,16 @@ func (r *reader) temperature(most float64) (err error) {
 	}
 	r.request.Temperature, err = r.number(least, most)
 	return err
+}
+
+// penalty reads a penalty, of which 0 is the same as none.
+func (r *reader) penalty(into **float64) error {
+	f, err := r.number(-2, 2)
+	if err != nil || f == nil || *f == 0 && !r.service.features.Penalties {
+		return err
+	}
+	*into = f
+	return r.carried(nil, r.service.features.Penalties)
 }
 
 // stops reads a list of stop sequences, or a single one, or null.

@@ -155,21 +155,28 @@ func sameJSON(t *testing.T, a, b string) bool {
 }
 
 func TestNothingFromTheEnvironment(t *testing.T) {
-	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1/elsewhere")
-	t.Setenv("ANTHROPIC_API_KEY", "sk-other")
-	t.Setenv("ANTHROPIC_AUTH_TOKEN", "token-other")
-	t.Setenv("ANTHROPIC_PROFILE", "other")
-	t.Setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Other: 1")
-	var header http.Header
-	p := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		header = r.Header
-		upstreamtest.Say(200, fmt.Sprintf(reply, `{"input_tokens":5,"output_tokens":1}`))(w, r)
-	})
-	if _, err := p.Complete(context.Background(), upstreamtest.Request()); err != nil {
-		t.Fatal(err)
-	}
-	if header.Get("X-Api-Key") != upstreamtest.Key || header.Get("Authorization") != "" || header.Get("X-Other") != "" {
-		t.Errorf("headers: %v", header)
+	for _, set := range []map[string]string{
+		{"ANTHROPIC_BASE_URL": "http://127.0.0.1:1/elsewhere", "ANTHROPIC_API_KEY": "sk-other"},
+		{"ANTHROPIC_AUTH_TOKEN": "token-other"},
+		{"ANTHROPIC_PROFILE": "other"},
+		{"ANTHROPIC_CUSTOM_HEADERS": "X-Other: 1"},
+	} {
+		t.Run("", func(t *testing.T) {
+			for name, value := range set {
+				t.Setenv(name, value)
+			}
+			var header http.Header
+			p := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				header = r.Header
+				upstreamtest.Say(200, fmt.Sprintf(reply, `{"input_tokens":5,"output_tokens":1}`))(w, r)
+			})
+			if _, err := p.Complete(context.Background(), upstreamtest.Request()); err != nil {
+				t.Fatal(err)
+			}
+			if header.Get("X-Api-Key") != upstreamtest.Key || header.Get("Authorization") != "" || header.Get("X-Other") != "" {
+				t.Errorf("headers: %v", header)
+			}
+		})
 	}
 }
 

@@ -22,7 +22,8 @@ import (
 // Config is what a [Provider] is made from.
 type Config struct {
 	// AWS has the region and the credentials. Its HTTP client, its retries and its log
-	// mode are not used.
+	// mode are not used. As everywhere in the AWS SDK, AWS_BEARER_TOKEN_BEDROCK goes
+	// before the credentials.
 	AWS aws.Config
 
 	Transport http.RoundTripper // nil means one of its own
@@ -39,6 +40,9 @@ type Provider struct {
 func New(c Config) (*Provider, error) {
 	if c.AWS.Region == "" {
 		return nil, errors.New("the AWS region is missing: set AWS_REGION")
+	}
+	if c.AWS.BearerAuthTokenProvider == nil && (c.AWS.Credentials == nil || aws.IsCredentialsProvider(c.AWS.Credentials, aws.AnonymousCredentials{})) {
+		return nil, errors.New("the AWS credentials are missing: set up a role, a profile or AWS_ACCESS_KEY_ID")
 	}
 	return &Provider{bedrockruntime.NewFromConfig(c.AWS, func(o *bedrockruntime.Options) {
 		o.Retryer = aws.NopRetryer{} // one reservation pays for one attempt

@@ -3,6 +3,7 @@ package bedrock
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -254,7 +255,27 @@ func TestMalformedUsage(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	if _, err := New(Config{}); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
-		t.Errorf("got %v", err)
+	for want, c := range map[string]aws.Config{
+		"AWS_REGION":        {Credentials: aws.CredentialsProviderFunc(nil)},
+		"AWS_ACCESS_KEY_ID": {Region: "eu-central-1"},
+		"credentials":       {Region: "eu-central-1", Credentials: aws.AnonymousCredentials{}},
+	} {
+		if _, err := New(Config{AWS: c}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// TestNoCredentialsAtTheTime shows that credentials that cannot be had cost nothing.
+func TestNoCredentialsAtTheTime(t *testing.T) {
+	p, err := New(Config{AWS: aws.Config{Region: "eu-central-1", Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+		return aws.Credentials{}, errors.New("no role at 127.0.0.1")
+	})}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.Complete(context.Background(), upstreamtest.Request())
+	if got, want := upstreamtest.Failure(t, err), (llm.UpstreamError{Status: 502, NothingSpent: true, Message: "The model cannot be reached."}); got != want {
+		t.Errorf("%#v\nwant\n%#v", got, want)
 	}
 }

@@ -202,7 +202,11 @@ func appendMessage(out []sdk.ChatCompletionMessageParamUnion, m *llm.Message) []
 		case llm.Text:
 			texts = append(texts, p.Text)
 		case llm.ToolResult:
-			out = append(out, sdk.ToolMessage(p.Text, p.ID))
+			text := p.Text
+			if p.IsError {
+				text = "Error: " + text // there is no field for it
+			}
+			out = append(out, sdk.ToolMessage(text, p.ID))
 		case llm.ToolCall:
 			calls = append(calls, sdk.ChatCompletionMessageToolCallUnionParam{OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
 				ID: p.ID, Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{Name: p.Name, Arguments: p.Arguments},

@@ -93,7 +93,7 @@ func TestRequestOnTheWire(t *testing.T) {
 			{"role":"user","name":"ann","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},
 			{"role":"assistant","content":"I look.","tool_calls":[{"id":"t1","type":"function","function":{"name":"f","arguments":"{\"a\": 1.50}"}}]},
 			{"role":"tool","tool_call_id":"t1","content":"x"},
-			{"role":"tool","tool_call_id":"t2","content":""},
+			{"role":"tool","tool_call_id":"t2","content":"Error: "},
 			{"role":"user","content":"So?"},
 			{"role":"assistant","tool_calls":[{"id":"t3","type":"function","function":{"name":"g","arguments":"{}"}}]}]}`},
 		{"tools", func(r *llm.Request) {
