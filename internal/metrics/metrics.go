@@ -155,7 +155,9 @@ func (r *Request) Flush() {
 
 	buf := lines.Get().(*[]byte)
 	defer lines.Put(buf)
-	*buf = r.line((*buf)[:0], now)
+	// The line is of the moment the request began: the ceiling of a day must not be told
+	// as the next one's when a call runs over midnight.
+	*buf = r.line((*buf)[:0], r.began)
 
 	r.counters, r.set, r.timers = [counters]int64{}, [gauges]bool{}, [timers]samples{}
 	r.m.mu.Lock()

@@ -75,7 +75,7 @@ func TestLine(t *testing.T) {
 	r.Duration(metrics.StoreLatency, 7*time.Microsecond)
 	r.Set(metrics.GlobalUsedMicroUSD, 450)
 	r.Flush()
-	const want = `{"_aws":{"Timestamp":1796040000001,"CloudWatchMetrics":[{"Namespace":"spendcap","Dimensions":[["service"]],"Metrics":[` +
+	const want = `{"_aws":{"Timestamp":1796040000000,"CloudWatchMetrics":[{"Namespace":"spendcap","Dimensions":[["service"]],"Metrics":[` +
 		`{"Name":"Admitted","Unit":"Count"},{"Name":"GlobalUsedMicroUSD","Unit":"None"},{"Name":"Latency","Unit":"Milliseconds"},{"Name":"StoreLatency","Unit":"Milliseconds"}]}]},` +
 		`"service":"spendcap","route":"demo","Admitted":1,"GlobalUsedMicroUSD":450,"Latency":1.234,"StoreLatency":[2.500,0.007]}` + "\n"
 	if out.String() != want {
