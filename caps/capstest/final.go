@@ -21,16 +21,18 @@ func finalCharge(e *env) {
 	}
 }
 
-// The last call, asked for again because the reply was lost, is still the same call.
+// The last call, asked for again because the reply was lost, is still the same call,
+// also when there have been others in between.
 func finalChargeAgain(e *env) {
 	key := e.caller()
 	first, last := final(key, 10), final(key, 10)
 	e.admit(first, caps.Calls(2))
 	e.reserve(last, caps.Calls(2), true, used(2, 20, 0, 0))
 	e.clock.Advance(3 * time.Second)
-	e.reserve(last, caps.Calls(2), true, used(2, 20, 0, 0))
-	e.reserve(first, caps.Calls(2), true, used(2, 20, 0, 0))
-	e.reserve(final(key, 10), caps.Calls(2), false, used(2, 20, 0, 0))
+	e.admit(final(key, 10), caps.Calls(3))
+	e.reserve(last, caps.Calls(3), true, used(3, 30, 0, 0))
+	e.reserve(first, caps.Calls(3), true, used(3, 30, 0, 0))
+	e.reserve(final(key, 10), caps.Calls(3), false, used(3, 30, 0, 0))
 	err := parallelly(10, func(int) error {
 		_, err := e.store.Reserve(e.ctx(), last, caps.Calls(5))
 		return err
@@ -38,7 +40,7 @@ func finalChargeAgain(e *env) {
 	if err != nil {
 		e.Fatal(err)
 	}
-	e.uses(key, used(2, 20, 0, 0))
+	e.uses(key, used(3, 30, 0, 0))
 }
 
 func finalChargeReleased(e *env) {

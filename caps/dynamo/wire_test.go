@@ -585,3 +585,19 @@ func TestConfig(t *testing.T) {
 		t.Errorf("%+v, %v; want the defaults", s, err)
 	}
 }
+
+// An error after an attempt with an unknown outcome: the item tells whether it landed.
+func TestErrorAfterUnknown(t *testing.T) {
+	largest := fmt.Sprint(int64(caps.MaxMicroUSD))
+	s := newServer(t)
+	s.put(caller(), row{"n": {"N": "1"}, "usd": {"N": largest}, "held": {"N": "0"}})
+	s.faults(neverCame)
+	if _, err := s.store().Reserve(ctx(t), charge(40), caps.Calls(10)); !errors.Is(err, caps.ErrAmount) || errors.Is(err, caps.ErrUnknownOutcome) {
+		t.Errorf("the charge is not there: %v; want caps.ErrAmount and a certain outcome", err)
+	}
+	s.put(caller(), row{"n": {"N": "1"}, "usd": {"N": "10"}, "held": {"N": "0.5"}})
+	s.faults(lost)
+	if _, err := s.store().Reserve(ctx(t), charge(40), caps.Calls(10)); !errors.Is(err, caps.ErrUnknownOutcome) {
+		t.Errorf("the charge is there, in a broken item: %v; want caps.ErrUnknownOutcome", err)
+	}
+}
