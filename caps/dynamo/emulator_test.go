@@ -3,6 +3,7 @@
 package dynamo
 
 import (
+	"net/http"
 	"os"
 	"slices"
 	"testing"
@@ -24,7 +25,11 @@ func emulatorClient(tb testing.TB) *dynamodb.Client {
 	if endpoint == "" {
 		tb.Fatal("SPENDCAP_TEST_DYNAMODB is not set: set it to the URL of a DynamoDB emulator")
 	}
+	// The emulator's queue of new connections is short; what does not fit is reset.
+	transport := &http.Transport{MaxConnsPerHost: 32, MaxIdleConnsPerHost: 32}
+	tb.Cleanup(transport.CloseIdleConnections)
 	return dynamodb.New(dynamodb.Options{
+		HTTPClient:   &http.Client{Transport: transport},
 		Region:       "us-east-1",
 		BaseEndpoint: aws.String(endpoint),
 		Credentials:  credentials.NewStaticCredentialsProvider("local", "local", ""),
