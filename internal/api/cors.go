@@ -3,7 +3,8 @@ package api
 import "strings"
 
 // exposed are the headers that a script on an allowed origin may read.
-const exposed = "Retry-After, RateLimit, RateLimit-Policy, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Should-Retry"
+const exposed = "Retry-After, RateLimit, RateLimit-Policy, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Should-Retry, " +
+	heldHeader + ", " + costHeader
 
 // preflight answers an OPTIONS request; nothing is counted. Which headers may be sent
 // is no secret and guards nothing, so what is asked for is granted; whether the

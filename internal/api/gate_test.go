@@ -135,7 +135,13 @@ func TestPreflightAndCORS(t *testing.T) {
 
 	e := event("POST", "/api/demo/cap")
 	e.Headers["origin"] = "https://app.example"
-	wantHeaders(t, s.send(t, e), map[string]string{"Access-Control-Allow-Origin": "https://app.example"})
+	res = s.send(t, e)
+	wantHeaders(t, res, map[string]string{"Access-Control-Allow-Origin": "https://app.example"})
+	for _, name := range []string{"Retry-After", "RateLimit", "X-Spendcap-Held", "X-Spendcap-Cost"} {
+		if !strings.Contains(res.Headers["Access-Control-Expose-Headers"], name) {
+			t.Errorf("a script cannot read %s: %q", name, res.Headers["Access-Control-Expose-Headers"])
+		}
+	}
 
 	e = event("OPTIONS", "/api/demo/cap")
 	e.Headers["access-control-request-headers"] = "x\r\nset-cookie: a=b"

@@ -22,7 +22,8 @@ type paid struct {
 	reservation *caps.Reservation  // from the reserve step on
 	answer      *llm.Answer        // from the call step on, unless it failed
 	failed      *llm.UpstreamError
-	decision    caps.Decision // what the budgets look like after it
+	decision    caps.Decision  // what the budgets look like after it
+	booked      *caps.MicroUSD // what the hold was replaced by; nil while it stays
 }
 
 func (r *request) parseChat(context.Context) *answer {
@@ -160,7 +161,9 @@ func (r *request) settle(ctx context.Context) *answer {
 		r.log.WarnContext(ctx, "the paid call failed and cost nothing", "error", failed)
 		if err := res.Release(ctx); err != nil {
 			r.log.ErrorContext(ctx, "the hold could not be released and stays", "error", err)
+			return nil
 		}
+		r.paid.booked = new(caps.MicroUSD)
 	case failed != nil:
 		r.metrics.Count(metrics.UpstreamErrors)
 		r.metrics.Count(metrics.HoldsKept)
@@ -177,6 +180,7 @@ func (r *request) settle(ctx context.Context) *answer {
 		}
 		r.metrics.Add(metrics.SettledMicroUSD, int64(made.Cost))
 		r.paid.decision = settled(res.Decision, res.Worst(), made.Cost)
+		r.paid.booked = &made.Cost
 		if overrun > 0 {
 			r.metrics.Count(metrics.Overruns)
 			r.log.ErrorContext(ctx, "the paid call cost more than was held for it; it is booked in full", "model", r.paid.call.Model(), "heldMicroUSD", int64(res.Worst()), "costMicroUSD", int64(made.Cost))
@@ -197,7 +201,9 @@ func settled(d caps.Decision, worst, cost caps.MicroUSD) caps.Decision {
 func (r *request) answerCall(ctx context.Context) *answer {
 	if failed := r.paid.failed; failed != nil {
 		r.abandonClaim(ctx)
-		return r.refuse(llm.Failure{Status: failed.Status, Code: failed.Code, Message: failed.Message})
+		a := r.refuse(llm.Failure{Status: failed.Status, Code: failed.Code, Message: failed.Message})
+		r.addSpend(a)
+		return a
 	}
 	a := &answer{status: 200, body: r.paid.answer.Body, content: r.paid.answer.ContentType}
 	if c := r.paid.claim; c != nil {
@@ -206,7 +212,23 @@ func (r *request) answerCall(ctx context.Context) *answer {
 		}
 	}
 	r.addLimits(a, r.paid.decision)
+	r.addSpend(a)
 	return a
+}
+
+// The headers that tell what a call was held for and what it did cost, in dollars as
+// exact decimals. A call that held nothing has neither: one that was refused, or
+// answered from an earlier one. Without the second the hold stays.
+const (
+	heldHeader = "X-Spendcap-Held"
+	costHeader = "X-Spendcap-Cost"
+)
+
+func (r *request) addSpend(a *answer) {
+	a.set(heldHeader, r.paid.reservation.Worst().String())
+	if booked := r.paid.booked; booked != nil {
+		a.set(costHeader, booked.String())
+	}
 }
 
 // abandonClaim lets the next request with the Idempotency-Key be the first.

@@ -165,6 +165,7 @@ func TestPaidCallIsSettledByItsUsage(t *testing.T) {
 	if got := fmt.Sprint(p.store.reserve, p.store.settle, p.store.release, p.store.usages); got != "2 2 0 0" {
 		t.Errorf("store calls (reserve, settle, release, usage) %s, want 2 2 0 0", got)
 	}
+	wantHeaders(t, res, map[string]string{"X-Spendcap-Held": worst(t).String(), "X-Spendcap-Cost": "0.000012"})
 	if want := fmt.Sprintf(`"caller-usd";r=%d;t=3600`, 1<<50-12); !strings.Contains(res.Headers["RateLimit"], want) {
 		t.Errorf("RateLimit %q lacks %q: it is what is left after the settle", res.Headers["RateLimit"], want)
 	}
@@ -187,24 +188,31 @@ func TestUnknownCostKeepsTheHold(t *testing.T) {
 		complete func(context.Context, *llm.Request) (*llm.Response, error)
 		status   int
 		want     caps.Usage
+		cost     string // of the header; empty: there is none, for the hold stays
 	}{
-		"no usage":            {says(nil), 200, full},
-		"negative usage":      {says(&llm.Usage{Input: 5, Output: -1}), 200, full},
-		"no input":            {says(&llm.Usage{Output: 5}), 200, full},
-		"absurd usage":        {says(&llm.Usage{Input: 1 << 62}), 200, full},
-		"cut":                 {fails(llm.UpstreamError{Status: 502, Message: "cut"}), 502, full},
-		"too slow":            {fails(llm.UpstreamError{Status: 504, Message: "slow"}), 504, full},
-		"refused before":      {fails(llm.UpstreamError{Status: 429, NothingSpent: true, Upstream: 429, Message: "busy"}), 429, caps.Usage{}},
-		"connection refused":  {fails(llm.UpstreamError{Status: 502, NothingSpent: true, Message: "down"}), 502, caps.Usage{}},
-		"an error of its own": {func(context.Context, *llm.Request) (*llm.Response, error) { return nil, errors.New("x") }, 502, full},
-		"panic":               {func(context.Context, *llm.Request) (*llm.Response, error) { panic("x") }, 500, full},
-		"above the hold":      {says(&llm.Usage{Input: 1 << 20, Output: 7}), 200, caps.Usage{Calls: 1, USD: 1<<20 + 7}},
+		"no usage":            {says(nil), 200, full, ""},
+		"negative usage":      {says(&llm.Usage{Input: 5, Output: -1}), 200, full, ""},
+		"no input":            {says(&llm.Usage{Output: 5}), 200, full, ""},
+		"absurd usage":        {says(&llm.Usage{Input: 1 << 62}), 200, full, ""},
+		"cut":                 {fails(llm.UpstreamError{Status: 502, Message: "cut"}), 502, full, ""},
+		"too slow":            {fails(llm.UpstreamError{Status: 504, Message: "slow"}), 504, full, ""},
+		"refused before":      {fails(llm.UpstreamError{Status: 429, NothingSpent: true, Upstream: 429, Message: "busy"}), 429, caps.Usage{}, "0.000000"},
+		"connection refused":  {fails(llm.UpstreamError{Status: 502, NothingSpent: true, Message: "down"}), 502, caps.Usage{}, "0.000000"},
+		"an error of its own": {func(context.Context, *llm.Request) (*llm.Response, error) { return nil, errors.New("x") }, 502, full, ""},
+		"panic":               {func(context.Context, *llm.Request) (*llm.Response, error) { panic("x") }, 500, full, ""},
+		"above the hold":      {says(&llm.Usage{Input: 1 << 20, Output: 7}), 200, caps.Usage{Calls: 1, USD: 1<<20 + 7}, "1.048583"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPaid(t, roomy, roomy, c.complete)
-			if res := p.send(t, chat(body)); res.StatusCode != c.status {
+			res := p.send(t, chat(body))
+			if res.StatusCode != c.status {
 				t.Errorf("%d %s, want %d", res.StatusCode, res.Body, c.status)
 			}
+			held := worst(t).String()
+			if name == "panic" {
+				held = "" // an answer of its own, which knows nothing of the call
+			}
+			wantHeaders(t, res, map[string]string{"X-Spendcap-Held": held, "X-Spendcap-Cost": c.cost})
 			p.wantUsage(t, p.today(), c.want)
 			if overrun := strings.Contains(p.log.String(), "cost more than was held"); overrun != (name == "above the hold") {
 				t.Errorf("overrun flagged: %v\n%s", overrun, p.log)
@@ -212,6 +220,23 @@ func TestUnknownCostKeepsTheHold(t *testing.T) {
 			if p.up.calls.Load() != 1 {
 				t.Errorf("%d upstream calls, want 1", p.up.calls.Load())
 			}
+		})
+	}
+}
+
+// What the store could not book is not said to have been booked.
+func TestNoCostThatIsNotBooked(t *testing.T) {
+	for name, complete := range map[string]func(context.Context, *llm.Request) (*llm.Response, error){
+		"settle":  says(&llm.Usage{Input: 9, Output: 3}),
+		"release": fails(llm.UpstreamError{Status: 502, NothingSpent: true, Message: "down"}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var p *paidSystem
+			p = newPaid(t, roomy, roomy, func(ctx context.Context, r *llm.Request) (*llm.Response, error) {
+				p.store.fail(errBroken)
+				return complete(ctx, r)
+			})
+			wantHeaders(t, p.send(t, chat(body)), map[string]string{"X-Spendcap-Held": worst(t).String(), "X-Spendcap-Cost": ""})
 		})
 	}
 }
@@ -398,6 +423,7 @@ func TestIdempotencyKeyIsOnePaidCall(t *testing.T) {
 	if first.StatusCode != 200 || second.Body != first.Body || second.Headers["Content-Type"] != first.Headers["Content-Type"] {
 		t.Errorf("%d %s, then %d %s", first.StatusCode, first.Body, second.StatusCode, second.Body)
 	}
+	wantHeaders(t, second, map[string]string{"X-Spendcap-Held": "", "X-Spendcap-Cost": ""})
 	if second.Headers["Idempotent-Replayed"] != "true" || p.up.calls.Load() != 1 {
 		t.Errorf("%d upstream calls, headers %v", p.up.calls.Load(), second.Headers)
 	}
@@ -544,7 +570,7 @@ func TestMessagesFront(t *testing.T) {
 		got.Error.Type != "rate_limit_error" || got.Error.Message != "You have used today's 1 call. Try again in 1 hour." {
 		t.Errorf("%d %s", res.StatusCode, res.Body)
 	}
-	wantHeaders(t, res, map[string]string{"Retry-After": "3600", "X-Should-Retry": "false"})
+	wantHeaders(t, res, map[string]string{"Retry-After": "3600", "X-Should-Retry": "false", "X-Spendcap-Held": "", "X-Spendcap-Cost": ""})
 }
 
 func TestModels(t *testing.T) {
