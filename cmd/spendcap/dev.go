@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/urfave/cli/v3"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/seed3e88d9a2/spendcap/caps/memory"
@@ -30,32 +30,54 @@ import (
 )
 
 // dev runs the edge, the side door, the Lambda handler and a store in one process.
-func dev(ctx context.Context, e env, args []string) error {
-	f := newFlags(e, "dev", `Usage: spendcap dev [flags]
-
+func dev(e env) *cli.Command {
+	var o devOptions
+	return &cli.Command{
+		Name:      "dev",
+		Category:  tryOut,
+		Usage:     "run the whole system on this machine",
+		UsageText: "spendcap dev [flags]",
+		Description: `
 Runs the whole system on this machine, with nothing else installed: the edge (plays
 CloudFront), the side door (plays the API Gateway HTTP API), the same handler that
 runs on Lambda, an in-process store whose counts end with the process, the demo
-model and the demo page. Ctrl-C ends it.
+model and the demo page. Ctrl-C ends it. It costs nothing, unless the file names a
+paid provider.
+
+Examples:
+  spendcap dev
+  spendcap dev --config examples/config/openai.yaml --edge 127.0.0.1:9080
+  spendcap dev --dynamodb-endpoint http://127.0.0.1:8000    # counts outlive the process
 
 Environment:
   SPENDCAP_ORIGIN_SECRET  the edge's secret; unset, each run draws its own
   SPENDCAP_HMAC_KEY       the secret of the caller keys; unset, each run draws its own,
-                          with -dynamodb-endpoint the first run for all (kept in the table)
+                          with --dynamodb-endpoint the first run for all (kept in the table)
                           Both: 32 visible ASCII characters or more, not the same.
   OPENAI_API_KEY          the key of the provider openai
   ANTHROPIC_API_KEY       the key of the provider anthropic
-`)
-	edgeAddr := f.String("edge", "127.0.0.1:8080", "`address` of the edge")
-	originAddr := f.String("origin", "127.0.0.1:8081", "`address` of the side door")
-	file := f.String("config", "spendcap.yaml", "the operator's `file`")
-	endpoint := f.String("dynamodb-endpoint", "", "count in the DynamoDB at this `URL`, its table created if missing: for several processes, or to keep counts")
-	table := f.String("dynamodb-table", "spendcap", "`name` of the table there")
-	if err := parse(e, f, args, 0); err != nil {
-		return err
-	}
 
-	cfg, err := config.LoadFile(*file)
+JSON, once it listens: {"edge", "sideDoor", "counts", "model", "try": [{"name", "expected", "curl"}]}
+`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "edge", Value: "127.0.0.1:8080", Destination: &o.edge, Usage: "`ADDRESS` of the edge"},
+			&cli.StringFlag{Name: "origin", Value: "127.0.0.1:8081", Destination: &o.origin, Usage: "`ADDRESS` of the side door"},
+			configFlag(&o.file),
+			&cli.StringFlag{Name: "dynamodb-endpoint", Destination: &o.endpoint, Usage: "count in the DynamoDB at this `URL`, its table created if missing: for several processes, or to keep counts"},
+			&cli.StringFlag{Name: "dynamodb-table", Value: localTable, Destination: &o.table, Usage: "`NAME` of the table there"},
+			jsonFlag(&o.json),
+		},
+		Action: arguments(0, nil, func(ctx context.Context, _ *cli.Command) error { return runDev(ctx, e, o) }),
+	}
+}
+
+type devOptions struct {
+	edge, origin, file, endpoint, table string
+	json                                bool
+}
+
+func runDev(ctx context.Context, e env, o devOptions) error {
+	cfg, err := config.LoadFile(o.file)
 	if err != nil {
 		return err
 	}
@@ -74,16 +96,16 @@ Environment:
 	log := slog.New(slog.NewTextHandler(e.stderr, nil))
 	stores := stores{counts: memory.New(nil), claims: claimsmemory.New()}
 	counts := "in this process; they end with it"
-	if *endpoint != "" {
-		if stores, err = dynamoStores(ctx, *endpoint, *table); err != nil {
+	if o.endpoint != "" {
+		if stores, err = dynamoStores(ctx, o.endpoint, o.table); err != nil {
 			return err
 		}
 		if secrets.HMACKeyDrawn {
 			if secrets.HMACKey, err = stores.sharedKey(ctx, secrets.HMACKey); err != nil {
-				return fmt.Errorf("-dynamodb-endpoint %s: %w", *endpoint, err)
+				return fmt.Errorf("-dynamodb-endpoint %s: %w", o.endpoint, err)
 			}
 		}
-		counts = "in table " + *table + " at " + *endpoint
+		counts = "in table " + o.table + " at " + o.endpoint
 	}
 	provider, model, err := localProvider(ctx, e, cfg.LLM)
 	if err != nil {
@@ -97,11 +119,11 @@ Environment:
 		return err
 	}
 
-	origin, err := listen(*originAddr, "origin")
+	origin, err := listen(o.origin, "origin")
 	if err != nil {
 		return err
 	}
-	front, err := listen(*edgeAddr, "edge")
+	front, err := listen(o.edge, "edge")
 	if err != nil {
 		origin.Close()
 		return err
@@ -111,7 +133,9 @@ Environment:
 	if err != nil {
 		return errors.Join(err, origin.Close(), front.Close())
 	}
-	banner(e.stdout, "http://"+reachable(front.Addr()), originURL.String(), counts, model)
+	if err := announce(e, o.json, "http://"+reachable(front.Addr()), originURL.String(), counts, model); err != nil {
+		return errors.Join(err, origin.Close(), front.Close())
+	}
 	return serve(ctx, log,
 		server{front, plays},
 		server{origin, httpapi.New(httpapi.Config{Handler: handler.Handle})})
@@ -162,12 +186,28 @@ func localProvider(ctx context.Context, e env, c *llm.Config) (p llm.Provider, i
 	return p, is, err
 }
 
-func banner(w io.Writer, edge, origin, counts, model string) {
+// announce says where the system is and what to try, once it listens.
+func announce(e env, asJSON bool, edge, origin, counts, model string) error {
+	attacks := attack.All(edge, origin)
+	if asJSON {
+		type try struct {
+			Name     string `json:"name"`
+			Expected string `json:"expected"`
+			Curl     string `json:"curl"`
+		}
+		tries := make([]try, len(attacks))
+		for i, a := range attacks {
+			tries[i] = try{a.Name, a.Expected, a.Curl()}
+		}
+		return e.json(map[string]any{"edge": edge, "sideDoor": origin, "counts": counts, "model": model, "try": tries})
+	}
+	w := e.stdout
 	fmt.Fprintf(w, "edge       %s  (CloudFront; the demo page is here)\nside door  %s  (the HTTP API's own URL)\ncounts     %s\nmodel      %s\n\nTry:\n", edge, origin, counts, model)
-	for _, a := range attack.All(edge, origin) {
+	for _, a := range attacks {
 		fmt.Fprintf(w, "\n  # %s: %s\n  %s\n", a.Name, a.Expected, a.Curl())
 	}
-	fmt.Fprintln(w, "\nCtrl-C ends it.")
+	_, err := fmt.Fprintln(w, "\nCtrl-C ends it.")
+	return err
 }
 
 type server struct {

@@ -16,6 +16,9 @@ import (
 	claimsdynamo "github.com/seed3e88d9a2/spendcap/internal/idempotency/dynamo"
 )
 
+// localTable is the name of the table of a local system.
+const localTable = "spendcap"
+
 // stores are what outlives a request.
 type stores struct {
 	counts caps.Store

@@ -56,32 +56,48 @@ func (a Attack) Curl() string {
 	return fmt.Sprintf("curl -i -X POST -H '%s: %s' %s", a.Header, a.Value, a.URL)
 }
 
-// Send sends the attack, writes to w what was expected and what came, and tells
-// whether they agree.
-func (a Attack) Send(ctx context.Context, client *http.Client, w io.Writer) (bool, error) {
+// Result is what came of an attack.
+type Result struct {
+	Name     string `json:"name"`
+	Curl     string `json:"curl"`
+	Expected string `json:"expected"`
+	Status   int    `json:"status"`
+	Body     string `json:"body"`
+	OK       bool   `json:"ok"` // what came is what was expected
+}
+
+// String gives the result as text of several lines, without one at the end.
+func (r Result) String() string {
+	verdict := "ok  "
+	if !r.OK {
+		verdict = "FAIL"
+	}
+	return fmt.Sprintf("%s %s\n     %s\n     expected: %s\n     came:     %d %s",
+		verdict, r.Name, r.Curl, r.Expected, r.Status, r.Body)
+}
+
+// Send sends the attack and tells what came. An error means that nothing came.
+func (a Attack) Send(ctx context.Context, client *http.Client) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, 35*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.URL, nil)
 	if err != nil {
-		return false, err
+		return Result{}, err
 	}
 	req.Header.Set(a.Header, a.Value)
 	res, err := client.Do(req)
 	if err != nil {
-		return false, fmt.Errorf("%w (is the system running?)", err)
+		return Result{}, fmt.Errorf("%w (is the system running?)", err)
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, 64<<10))
 	if err != nil {
-		return false, err
+		return Result{}, err
 	}
 	var r reply
-	ok := json.Unmarshal(body, &r) == nil && a.check(res.StatusCode, r)
-	verdict := "ok  "
-	if !ok {
-		verdict = "FAIL"
-	}
-	_, err = fmt.Fprintf(w, "%s %s\n     %s\n     expected: %s\n     came:     %d %s\n",
-		verdict, a.Name, a.Curl(), a.Expected, res.StatusCode, strings.TrimSpace(string(body)))
-	return ok, err
+	return Result{
+		Name: a.Name, Curl: a.Curl(), Expected: a.Expected,
+		Status: res.StatusCode, Body: strings.TrimSpace(string(body)),
+		OK: json.Unmarshal(body, &r) == nil && a.check(res.StatusCode, r),
+	}, nil
 }

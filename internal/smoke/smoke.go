@@ -22,15 +22,15 @@ import (
 const timeout = 40 * time.Second
 
 // Run tries a deployment whose edge is at edgeURL and whose API's own URL is
-// sideDoorURL, both without a path, as the stack's outputs have them. It writes one line per
-// promise to out. ok: every promise is kept, as far as it can be seen from here. An
-// error means that it could not be tried at all.
-func Run(ctx context.Context, edgeURL, sideDoorURL string, out io.Writer) (ok bool, err error) {
+// sideDoorURL, both without a path, as the stack's outputs have them. It tells each promise
+// to say as soon as it was tried. ok: every promise is kept, as far as it can be seen from
+// here. An error means that it could not be tried at all, or is one of say.
+func Run(ctx context.Context, edgeURL, sideDoorURL string, say func(Promise) error) (ok bool, err error) {
 	edge, err := parse("the site's URL", edgeURL)
 	if err != nil {
 		return false, err
 	}
-	r := &run{edge: edge, out: out, plain: "http://" + edge.Hostname()}
+	r := &run{edge: edge, say: say, plain: "http://" + edge.Hostname()}
 	if sideDoorURL != "" {
 		door, err := parse("the side door's URL", sideDoorURL)
 		if err != nil {
@@ -71,8 +71,33 @@ type run struct {
 	sideDoor string // empty: not given
 	plain    string // the edge's URL without TLS
 	v4, v6   *http.Client
-	out      io.Writer
-	failed   bool
+	say      func(Promise) error
+}
+
+// Promise is what came of one promise.
+type Promise struct {
+	Promise string `json:"promise"`
+	Verdict string `json:"verdict"` // Pass, Fail or NotTried
+	Detail  string `json:"detail"`  // what was seen, or why it was not tried; may be empty
+}
+
+// Verdicts.
+const (
+	Pass     = "pass"
+	Fail     = "fail"
+	NotTried = "not tried"
+)
+
+// String gives the promise as text of one or two lines, without one at the end.
+func (p Promise) String() string {
+	text := map[string]string{Pass: "pass ", Fail: "FAIL ", NotTried: "---- "}[p.Verdict] + p.Promise
+	if p.Verdict == NotTried {
+		return text + "\n     not tried: " + p.Detail
+	}
+	if p.Detail != "" {
+		text += "\n     " + p.Detail
+	}
+	return text
 }
 
 // verdict is what came of one promise: nothing is wrong, or what is. unseen: it cannot
@@ -82,19 +107,14 @@ type verdict struct {
 	seen          string
 }
 
-func (r *run) say(promise string, v verdict) error {
-	word, text := "pass", v.seen
+func (v verdict) of(promise string) Promise {
 	switch {
 	case v.wrong != "":
-		word, text, r.failed = "FAIL", v.wrong, true
+		return Promise{promise, Fail, v.wrong}
 	case v.unseen != "":
-		word, text = "----", "not tried: "+v.unseen
+		return Promise{promise, NotTried, v.unseen}
 	}
-	if text != "" {
-		text = "\n     " + text
-	}
-	_, err := fmt.Fprintf(r.out, "%s %s%s\n", word, promise, text)
-	return err
+	return Promise{promise, Pass, v.seen}
 }
 
 // all tries the promises in turn.
@@ -103,6 +123,7 @@ func (r *run) all(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("%s does not answer: %w", r.edge, err)
 	}
+	kept := true
 	for _, p := range []struct {
 		promise string
 		try     func() verdict
@@ -122,11 +143,13 @@ func (r *run) all(ctx context.Context) (bool, error) {
 		{"errors are not kept for other viewers, and no page takes their place", func() verdict { return r.errorsNotKept(ctx) }},
 		{"a viewer with IPv6 is counted by its network", func() verdict { return r.ipv6(ctx) }},
 	} {
-		if err := r.say(p.promise, p.try()); err != nil {
+		result := p.try().of(p.promise)
+		kept = kept && result.Verdict != Fail
+		if err := r.say(result); err != nil {
 			return false, err
 		}
 	}
-	return !r.failed, ctx.Err()
+	return kept, ctx.Err()
 }
 
 // forged is an address kept for documentation (RFC 5737), so it is nobody's.

@@ -102,7 +102,10 @@ func try(t *testing.T, s *aws) (bool, string) {
 	}
 	six := httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
 	var out strings.Builder
-	r := &run{edge: u, sideDoor: door.URL, plain: plain.URL, v4: edge.Client(), out: &out}
+	r := &run{edge: u, sideDoor: door.URL, plain: plain.URL, v4: edge.Client(), say: func(p Promise) error {
+		_, err := fmt.Fprintln(&out, p)
+		return err
+	}}
 	if l, err := net.Listen("tcp6", "[::1]:0"); err == nil {
 		six.Listener = l
 		six.StartTLS()
@@ -164,14 +167,14 @@ func TestIPv6(t *testing.T) {
 
 func TestRunRefuses(t *testing.T) {
 	for _, u := range []string{"", "d.cloudfront.net", "https://d.cloudfront.net/api", "ftp://d", "https://u:p@d"} {
-		if _, err := Run(t.Context(), u, "", new(strings.Builder)); err == nil || !strings.Contains(err.Error(), "outputs of the stack") {
+		if _, err := Run(t.Context(), u, "", nil); err == nil || !strings.Contains(err.Error(), "outputs of the stack") {
 			t.Errorf("%q: %v", u, err)
 		}
 	}
-	if _, err := Run(t.Context(), "https://d.cloudfront.net", "nothing", new(strings.Builder)); err == nil {
+	if _, err := Run(t.Context(), "https://d.cloudfront.net", "nothing", nil); err == nil {
 		t.Error("a side door that is no URL")
 	}
-	if _, err := Run(t.Context(), "http://127.0.0.1:1", "", new(strings.Builder)); err == nil || !strings.Contains(err.Error(), "does not answer") {
+	if _, err := Run(t.Context(), "http://127.0.0.1:1", "", nil); err == nil || !strings.Contains(err.Error(), "does not answer") {
 		t.Error(err)
 	}
 }
