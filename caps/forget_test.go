@@ -77,6 +77,7 @@ func TestReleasedIsNotRememberedAsFull(t *testing.T) {
 type crowd struct {
 	caps.Store
 	enough      chan struct{} // closed when the first ones may leave
+	once        sync.Once
 	inside, max atomic.Int64
 }
 
@@ -90,7 +91,7 @@ func (c *crowd) Reserve(ctx context.Context, charge caps.Charge, limit caps.Cap)
 		}
 	}
 	if n == 64 {
-		close(c.enough)
+		c.once.Do(func() { close(c.enough) })
 	}
 	<-c.enough
 	return c.Store.Reserve(ctx, charge, limit)

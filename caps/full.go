@@ -36,7 +36,12 @@ func (m *fullMemory) refuses(c Charge, limit Cap, now time.Time) (Usage, bool) {
 	if !ok {
 		entry, ok = m.old[c.Key]
 	}
-	if !ok || entry.limit != limit || !now.Before(entry.until) || !refusedForGood(limit, entry.usage, c) {
+	if ok && entry.limit != limit { // it says nothing about later, when the old cap is back
+		delete(m.now, c.Key)
+		delete(m.old, c.Key)
+		return Usage{}, false
+	}
+	if !ok || !now.Before(entry.until) || !refusedForGood(limit, entry.usage, c) {
 		return Usage{}, false
 	}
 	return entry.usage, true

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -45,6 +44,13 @@ type Config struct {
 	// so it is what bounds the bill. The zero Budget is no ceiling.
 	Global Budget
 
+	// InForce tells the cap that is in force on a day in place of the budget's own. It is
+	// asked in each Reserve, Charge and Usage, for the day that the call counts on, so
+	// that a cap for one day ends with the day. It must be quick, and is called
+	// concurrently. A cap that is not usable (see Cap.Check) is an error of the call. nil
+	// means the budgets' own caps.
+	InForce func(Budget, Day) Cap
+
 	Now func() time.Time // nil means time.Now
 }
 
@@ -57,13 +63,15 @@ const settleTimeout = 5 * time.Second
 type Guard struct {
 	store          Store
 	keyer          *Keyer
-	caller, global string // budget names; global is empty without a ceiling
-	limits         atomic.Pointer[limits]
+	caller, global Budget // global is the zero Budget without a ceiling
+	inForce        func(Budget, Day) Cap
 	full           fullMemory
 	queue          queue
 	now            func() time.Time
 }
 
+// limits are the caps in force on one day. That of a ceiling that does not exist is the
+// zero Cap.
 type limits struct{ caller, global Cap }
 
 // NewGuard returns a guard, or an error that names the setting that is wrong.
@@ -88,22 +96,27 @@ func NewGuard(c Config) (*Guard, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	g := &Guard{store: c.Store, keyer: c.Keyer, caller: c.Caller.Name, global: c.Global.Name, now: c.Now}
-	g.limits.Store(&limits{c.Caller.Cap, c.Global.Cap})
-	return g, nil
+	if c.InForce == nil {
+		c.InForce = func(b Budget, _ Day) Cap { return b.Cap }
+	}
+	return &Guard{store: c.Store, keyer: c.Keyer, caller: c.Caller, global: c.Global, inForce: c.InForce, now: c.Now}, nil
 }
 
-// SetCaps changes the caps from the next call on. global is ignored if the guard
-// has no ceiling.
-func (g *Guard) SetCaps(caller, global Cap) error {
-	if err := caller.Check(); err != nil {
-		return fmt.Errorf("caller: %w", err)
+func (g *Guard) hasCeiling() bool { return g.global != Budget{} }
+
+func (g *Guard) limits(day Day) (l limits, err error) {
+	if l.caller, err = g.capOf(g.caller, day); err == nil && g.hasCeiling() {
+		l.global, err = g.capOf(g.global, day)
 	}
-	if err := global.Check(); err != nil && g.global != "" {
-		return fmt.Errorf("global: %w", err)
+	return l, err
+}
+
+func (g *Guard) capOf(b Budget, day Day) (Cap, error) {
+	c := g.inForce(b, day)
+	if err := c.Check(); err != nil {
+		return Cap{}, fmt.Errorf("the cap in force for budget %s: %w", b.Name, err)
 	}
-	g.limits.Store(&limits{caller, global})
-	return nil
+	return c, nil
 }
 
 // Reserve takes one call and worst, the most that it can cost in micro-dollars, out
@@ -130,12 +143,15 @@ func (g *Guard) reserve(ctx context.Context, caller Caller, amount MicroUSD, fin
 	if caller.IsZero() {
 		return nil, ErrNoViewerAddress
 	}
-	limits := g.limits.Load()
+	now := g.now()
+	day := DayOf(now)
+	limits, err := g.limits(day)
+	if err != nil {
+		return nil, err
+	}
 	if err := checkAmount(amount, limits, final); err != nil {
 		return nil, err
 	}
-	now := g.now()
-	day := DayOf(now)
 	id, err := newID()
 	if err != nil {
 		return nil, err
@@ -154,7 +170,7 @@ func (g *Guard) reserve(ctx context.Context, caller Caller, amount MicroUSD, fin
 	if u, full := g.full.refuses(r.caller, limits.caller, now); full {
 		return refuse(ScopeCaller, limits.caller, u), nil
 	}
-	if g.global != "" {
+	if g.hasCeiling() {
 		if u, full := g.full.refuses(r.global, limits.global, now); full {
 			return refuse(ScopeGlobal, limits.global, u), nil
 		}
@@ -168,7 +184,7 @@ func (g *Guard) reserve(ctx context.Context, caller Caller, amount MicroUSD, fin
 		g.full.remember(r.caller, limits.caller, own.Usage, now)
 		return refuse(ScopeCaller, limits.caller, own.Usage), nil
 	}
-	if g.global != "" {
+	if g.hasCeiling() {
 		all, err := g.queue.reserve(ctx, g.store, r.global, limits.global)
 		if err != nil || !all.Allowed {
 			// Nothing was spent and nothing will be, so the caller gets it back. If that
@@ -188,7 +204,7 @@ func (g *Guard) reserve(ctx context.Context, caller Caller, amount MicroUSD, fin
 	return r, nil
 }
 
-func checkAmount(amount MicroUSD, l *limits, final bool) error {
+func checkAmount(amount MicroUSD, l limits, final bool) error {
 	if err := amount.Check(); err != nil {
 		return err
 	}
@@ -207,7 +223,11 @@ func (g *Guard) Usage(ctx context.Context, caller Caller) (Decision, error) {
 		return Decision{}, ErrNoViewerAddress
 	}
 	now := g.now()
-	day, limit := DayOf(now), g.limits.Load().caller
+	day := DayOf(now)
+	limit, err := g.capOf(g.caller, day)
+	if err != nil {
+		return Decision{}, err
+	}
 	u, err := g.store.Usage(ctx, g.callerItem(day, caller))
 	if err != nil {
 		return Decision{}, fmt.Errorf("reading the caller's budget: %w", err)
@@ -220,11 +240,11 @@ func (g *Guard) Usage(ctx context.Context, caller Caller) (Decision, error) {
 }
 
 func (g *Guard) callerItem(day Day, caller Caller) ItemKey {
-	return ItemKey{Budget: g.caller, Day: day, Caller: g.keyer.Key(g.caller, day, caller)}
+	return ItemKey{Budget: g.caller.Name, Day: day, Caller: g.keyer.Key(g.caller.Name, day, caller)}
 }
 
 func (g *Guard) globalItem(day Day) ItemKey {
-	return ItemKey{Budget: g.global, Day: day, Caller: Everybody}
+	return ItemKey{Budget: g.global.Name, Day: day, Caller: Everybody}
 }
 
 // afterwards returns a context for what has to be done although the caller's own may
@@ -328,7 +348,7 @@ func (r *Reservation) finish(ctx context.Context, how string, undo func(context.
 		r.state = callerDone
 	}
 	if r.state == callerDone {
-		if r.guard.global != "" {
+		if r.guard.hasCeiling() {
 			if _, err := undo(ctx, r.global); err != nil {
 				if errors.Is(err, ErrUnknownOutcome) {
 					r.state = done // sending it again might correct the ceiling twice

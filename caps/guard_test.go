@@ -136,7 +136,7 @@ func on(name string, err error) func(string) error {
 	}
 }
 
-func newBench(t *testing.T, caller, global caps.Cap) *bench {
+func newBench(t *testing.T, caller, global caps.Cap, change ...func(*caps.Config)) *bench {
 	t.Helper()
 	c := &clock{now: noon()}
 	w := &watched{Store: memory.New(c.Now)}
@@ -148,6 +148,9 @@ func newBench(t *testing.T, caller, global caps.Cap) *bench {
 	}
 	if global != (caps.Cap{}) {
 		config.Global = caps.Budget{Name: "global", Cap: global}
+	}
+	for _, f := range change {
+		f(&config)
 	}
 	guard, err := caps.NewGuard(config)
 	if err != nil {
@@ -361,35 +364,95 @@ func TestGuardForgetsWhatAHoldFills(t *testing.T) {
 	}
 }
 
-func TestGuardSetCaps(t *testing.T) {
-	b, caller := newBench(t, caps.Calls(1), caps.Calls(100)), mustCaller(t, viewer)
+// inForce is a hook whose answers a test changes, by the budget's name and the day.
+type inForce map[string]caps.Cap
+
+func (f inForce) cap(b caps.Budget, day caps.Day) caps.Cap {
+	if c, ok := f[b.Name+" "+day.String()]; ok {
+		return c
+	}
+	return b.Cap
+}
+
+func TestGuardCapInForce(t *testing.T) {
+	set := inForce{}
+	b, caller := newBench(t, caps.Calls(1), caps.Calls(100), func(c *caps.Config) { c.InForce = set.cap }), mustCaller(t, viewer)
 	if _, err := b.reserve(caller, 1).Settle(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
 	if b.reserve(caller, 1).Allowed {
 		t.Fatal("two calls at cap 1")
 	}
-	if err := b.SetCaps(caps.Calls(2), caps.Calls(100)); err != nil {
+	b.store.taken()
+
+	set["caller 2026-11-30"] = caps.Calls(2)
+	if d, err := b.Guard.Usage(t.Context(), caller); err != nil || !d.Allowed || d.Cap != caps.Calls(2) || d.Remaining.Calls != 1 {
+		t.Errorf("raised: %+v, %v; want 1 of 2 left", d, err)
+	}
+	r := b.reserve(caller, 1)
+	if !r.Allowed || r.Cap != caps.Calls(2) {
+		t.Errorf("refused although the cap was raised: %+v", r.Decision)
+	}
+	if _, err := r.Settle(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	if !b.reserve(caller, 1).Allowed {
-		t.Error("refused after the cap was raised")
+
+	set["caller 2026-11-30"] = caps.Calls(1)
+	if r := b.reserve(caller, 1); r.Allowed || r.Cap != caps.Calls(1) || r.Remaining != (caps.Amount{}) || r.Used.Calls != 2 {
+		t.Errorf("lowered below what is used: %+v; want a refusal with 0 left", r.Decision)
 	}
-	if err := b.SetCaps(caps.Calls(1), caps.Calls(100)); err != nil {
-		t.Fatal(err)
+
+	set["caller 2026-11-30"], set["global 2026-11-30"] = caps.Calls(9), caps.Calls(0)
+	if r := b.reserve(caller, 1); r.Allowed || r.Scope != caps.ScopeGlobal || r.Cap != caps.Calls(0) {
+		t.Errorf("a ceiling of 0: %+v; want a refusal on it", r.Decision)
 	}
-	if r := b.reserve(caller, 1); r.Allowed || r.Remaining != (caps.Amount{}) {
-		t.Errorf("after the cap was lowered: %+v; want a refusal with 0 left", r.Decision)
+	delete(set, "global 2026-11-30")
+	if r := b.reserve(caller, 1); !r.Allowed {
+		t.Errorf("refused although the ceiling is back: %+v", r.Decision)
 	}
-	if got, want := text(b.SetCaps(caps.Cap{}, caps.Calls(1))), "caller: the cap limits nothing: set calls, usd or both"; got != want {
-		t.Errorf("%q; want %q", got, want)
+
+	b.store.taken()
+	for unusable, want := range map[caps.Cap]string{
+		{}:             "the cap in force for budget caller: the cap limits nothing: set calls, usd or both",
+		caps.Calls(-1): "the cap in force for budget caller: calls: -1 is not between 0 and 9007199254740991",
+	} {
+		set["caller 2026-11-30"] = unusable
+		if _, err := b.Reserve(t.Context(), caller, 1); text(err) != want {
+			t.Errorf("Reserve: %v; want %s", err, want)
+		}
+		if _, err := b.Guard.Usage(t.Context(), caller); text(err) != want {
+			t.Errorf("Usage: %v; want %s", err, want)
+		}
 	}
-	if got, want := text(b.SetCaps(caps.Calls(1), caps.USD(-1))), "global: usd: bad amount: -0.000001 dollars is not between 0 and 9007199254.740991"; got != want {
-		t.Errorf("%q; want %q", got, want)
+	b.wantCalls()
+}
+
+// What counts is the day of the reserve, so a cap for one day ends with it to the
+// nanosecond.
+func TestGuardCapInForceForOneDay(t *testing.T) {
+	set := inForce{"caller 2026-11-30": caps.Calls(3), "global 2026-12-01": caps.Calls(0)}
+	b, caller := newBench(t, caps.Calls(1), caps.Calls(100), func(c *caps.Config) { c.InForce = set.cap }), mustCaller(t, viewer)
+	b.clock.set(time.Date(2026, 11, 30, 23, 59, 59, 999_999_999, time.UTC))
+	if r := b.reserve(caller, 1); !r.Allowed || r.Cap != caps.Calls(3) {
+		t.Errorf("a moment before midnight: %+v; want the cap of the day", r.Decision)
 	}
-	if r := b.reserve(caller, 1); r.Cap != caps.Calls(1) {
-		t.Errorf("a refused SetCaps changed the cap to %+v", r.Cap)
+	b.clock.set(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC))
+	if r := b.reserve(caller, 1); r.Allowed || r.Scope != caps.ScopeGlobal {
+		t.Errorf("at midnight: %+v; want a refusal on the ceiling of the new day", r.Decision)
 	}
+	if d, err := b.Guard.Usage(t.Context(), caller); err != nil || d.Cap != caps.Calls(1) {
+		t.Errorf("at midnight: %+v, %v; want the budget's own cap", d, err)
+	}
+}
+
+// A cap in dollars that only the hook brings asks for a price all the same.
+func TestGuardCapInForceNeedsAPrice(t *testing.T) {
+	set := inForce{"caller 2026-11-30": caps.Calls(1).AndUSD(100)}
+	b, caller := newBench(t, caps.Calls(1), caps.Cap{}, func(c *caps.Config) { c.InForce = set.cap }), mustCaller(t, viewer)
+	if _, err := b.Reserve(t.Context(), caller, 0); !errors.Is(err, caps.ErrAmount) {
+		t.Errorf("%v; want ErrAmount", err)
+	}
+	b.wantCalls()
 }
 
 // The memory of another process lets go by itself.

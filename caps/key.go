@@ -8,6 +8,7 @@ import (
 	"hash"
 	"strings"
 	"sync"
+	"time"
 )
 
 // MinSecretBytes is the least length of the secret of a [Keyer]: the output size
@@ -39,13 +40,24 @@ func NewKeyer(secret []byte) (*Keyer, error) {
 // digits. The purpose keeps a key from being used elsewhere; the day makes
 // yesterday's rows unlinkable to today's.
 func (k *Keyer) Key(purpose string, day Day, caller Caller) string {
+	var date [len(time.DateOnly)]byte
+	return k.key(purpose, day.Start().AppendFormat(date[:0], time.DateOnly), caller)
+}
+
+// LastingKey returns the caller key for a purpose that has to outlive a day, such as
+// an operator's block. It has the form of [Keyer.Key]'s and is none of them.
+func (k *Keyer) LastingKey(purpose string, caller Caller) string {
+	return k.key(purpose, nil, caller)
+}
+
+func (k *Keyer) key(purpose string, day []byte, caller Caller) string {
 	mac := k.macs.Get().(hash.Hash)
 	defer k.macs.Put(mac)
 	mac.Reset()
 	message := make([]byte, 0, 96)
 	message = append(message, purpose...)
 	message = append(message, 0)
-	message = day.Start().AppendFormat(message, "2006-01-02")
+	message = append(message, day...)
 	message = append(message, 0)
 	message = caller.prefix.AppendTo(message)
 	mac.Write(message)

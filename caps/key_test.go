@@ -44,6 +44,12 @@ func TestKeyIsTheDocumentedHash(t *testing.T) {
 		if got := keyer.Key("caller", day, mustCaller(t, header)); got != want {
 			t.Errorf("%s: %s; want %s", header, got, want)
 		}
+		mac.Reset()
+		mac.Write([]byte("block\x00\x00" + prefix))
+		want = hex.EncodeToString(mac.Sum(nil))[:32]
+		if got := keyer.LastingKey("block", mustCaller(t, header)); got != want {
+			t.Errorf("%s without a day: %s; want %s", header, got, want)
+		}
 	}
 }
 
@@ -59,6 +65,9 @@ func TestKeyDependsOnEveryPart(t *testing.T) {
 		"the day before": keyer.Key("caller", day-1, caller),
 		"demo":           keyer.Key("demo", day, caller),
 		"no purpose":     keyer.Key("", day, caller),
+		"1970":           keyer.Key("caller", 0, caller),
+		"no day":         keyer.LastingKey("caller", caller),
+		"lasting demo":   keyer.LastingKey("demo", caller),
 		"a neighbour":    keyer.Key("caller", day, mustCaller(t, "198.51.100.11:46532")),
 		"an IPv6 caller": keyer.Key("caller", day, mustCaller(t, "2001:db8::1:46532")),
 	}
