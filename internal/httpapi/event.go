@@ -13,7 +13,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// newEvent returns the event of payload format 2.0 for r, whose body has been read.
+// newEvent returns the event of payload format 2.0 for r, whose body has been read. What
+// depends on the route is not in it yet.
 func newEvent(r *http.Request, body []byte, id string, now time.Time) events.APIGatewayV2HTTPRequest {
 	peer, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -41,7 +42,6 @@ func newEvent(r *http.Request, body []byte, id string, now time.Time) events.API
 	path, _, _ := strings.Cut(r.URL.Path, "?")
 	event := events.APIGatewayV2HTTPRequest{
 		Version:        "2.0",
-		RouteKey:       "$default",
 		RawPath:        path,
 		RawQueryString: r.URL.RawQuery,
 		Headers:        headers,
@@ -60,7 +60,6 @@ func newEvent(r *http.Request, body []byte, id string, now time.Time) events.API
 		}
 	}
 	event.RequestContext = events.APIGatewayV2HTTPRequestContext{
-		RouteKey:     "$default",
 		AccountID:    "000000000000",
 		Stage:        "$default",
 		RequestID:    id,

@@ -19,13 +19,16 @@
 //   - At most 10 MB of body (413). An invocation that fails, or that takes longer than
 //     the function's timeout, is 500; one that takes longer than 30 seconds is 503.
 //   - The invocation goes on when the client goes away.
+//   - Of the routes the most specific one takes the request, and may have a JWT
+//     authorizer; see [Route] and [Authorizer]. Verified claims are in the event, and
+//     only there: no header that a client sends can put one there.
 //   - Of a response, multiValueHeaders are not read (observed), each of cookies becomes a
 //     Set-Cookie, and a status that is none is 500.
 //
 // What it does not:
 //
-//   - There is one route, $default, on the stage $default, so no path has a stage in
-//     front. No throttling, authorizers or mutual TLS.
+//   - There is one stage, $default, so no path has a stage in front. No throttling, mutual
+//     TLS, or authorizers of another kind. The issuer may be one without TLS.
 //   - No limit of 10,240 bytes on request line and headers together (net/http's is
 //     1 MB), nor Lambda's own of 6 MB on the event, which the real one answers with 413.
 //   - A handler that overruns its timeout runs on until it looks at its context; Lambda
@@ -63,6 +66,7 @@ type Handler func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGa
 // Config is what a gateway is made from.
 type Config struct {
 	Handler Handler
+	Routes  []Route          // nil: one, $default, which is open
 	Timeout time.Duration    // the function's; 0 means the deployed one's
 	Now     func() time.Time // nil means time.Now
 	Logger  *slog.Logger     // nil means slog.Default(); gets what Lambda would log of a failed invocation
@@ -72,6 +76,9 @@ type gateway struct{ Config }
 
 // New returns the gateway.
 func New(c Config) http.Handler {
+	if c.Routes == nil {
+		c.Routes = []Route{{Key: defaultRoute}}
+	}
 	if c.Timeout == 0 {
 		c.Timeout = deadlines.Lambda
 	}
@@ -85,6 +92,19 @@ func New(c Config) http.Handler {
 }
 
 func (g gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	route, proxy, ok := match(g.Routes, r)
+	if !ok {
+		message(w, http.StatusNotFound, "Not Found")
+		return
+	}
+	var verified *events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription
+	if route.Authorizer != nil {
+		var no *refusal
+		if verified, no = route.Authorizer.authorize(r, g.Now()); no != nil {
+			refuse(w, g.Logger, route.Authorizer, no)
+			return
+		}
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBodyBytes))
 	if err != nil {
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
@@ -95,6 +115,13 @@ func (g gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	event := newEvent(r, body, requestID(), g.Now())
+	event.RouteKey, event.RequestContext.RouteKey = route.Key, route.Key
+	if proxy != "" {
+		event.PathParameters = map[string]string{"proxy": proxy}
+	}
+	if verified != nil {
+		event.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{JWT: verified}
+	}
 
 	// Lambda goes on when the client goes away, and so does this.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), g.Timeout)
