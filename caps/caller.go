@@ -13,30 +13,51 @@ import (
 // contains the value that was refused: it may be an address.
 var ErrNoViewerAddress = errors.New("no usable viewer address")
 
-// Caller is who is counted: a viewer's address, for IPv6 its prefix. The zero
-// Caller is nobody and is refused everywhere.
+// Caller is who is counted: a viewer's address, for IPv6 its prefix, or an identity
+// such as a signed-in user ([Identity], and the package identity for the usual kinds).
+// Callers are comparable with ==. The zero Caller is nobody and is refused everywhere.
 type Caller struct {
-	prefix netip.Prefix
+	prefix netip.Prefix // of an address
+	identity
 }
 
-// String returns what the caller may be shown as the thing that is counted: the
-// address, or the prefix if it stands for more than one address. It is personal
-// data; answer it to the caller itself and keep it nowhere.
+// String returns what the caller may be shown as the thing that is counted.
+//
+// For an address it is the address, or the prefix if it stands for more than one. It
+// is personal data; answer it to the caller itself and keep it nowhere. For an
+// identity it is the kind alone, such as "user": whoever is signed in knows as whom,
+// and an API key or somebody else's e-mail address must not come back in an answer.
 func (c Caller) String() string {
-	if c.IsZero() {
+	switch {
+	case c.IsZero():
 		return "nobody"
-	}
-	if c.prefix.IsSingleIP() {
+	case c.kind != "":
+		return c.kind
+	case c.prefix.IsSingleIP():
 		return c.prefix.Addr().String()
+	default:
+		return c.prefix.String()
 	}
-	return c.prefix.String()
 }
 
-// LogValue keeps the address out of logs written with log/slog.
+// GoString keeps the caller out of %#v.
+func (c Caller) GoString() string { return "(caller)" }
+
+// LogValue keeps the caller out of logs written with log/slog.
 func (c Caller) LogValue() slog.Value { return slog.StringValue("(caller)") }
 
 // IsZero tells whether c is nobody.
-func (c Caller) IsZero() bool { return !c.prefix.IsValid() }
+func (c Caller) IsZero() bool { return c == Caller{} }
+
+// appendTo appends the bytes that a caller key is the hash of. Those of an address
+// begin with a hexadecimal digit or a colon, those of an identity do not, and no two
+// callers have the same ones.
+func (c Caller) appendTo(b []byte) []byte {
+	if c.kind != "" {
+		return append(append(b, identityMark), c.digest[:]...)
+	}
+	return c.prefix.AppendTo(b)
+}
 
 // Mask says how many leading bits of an address make one caller. The zero value
 // means /32 for IPv4 and /64 for IPv6: a single IPv6 customer is assigned at least
@@ -80,7 +101,7 @@ func (m Mask) Caller(addr netip.Addr) (Caller, error) {
 	if err != nil {
 		return Caller{}, ErrNoViewerAddress
 	}
-	return Caller{prefix}, nil
+	return Caller{prefix: prefix}, nil
 }
 
 // ViewerCaller returns the caller that the value of CloudFront-Viewer-Address

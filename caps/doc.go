@@ -18,8 +18,9 @@
 //	}
 //
 // Who is counted is a [Caller], made from the header that CloudFront writes
-// ([ViewerCaller]); what is stored of it is a keyed hash that changes with the
-// day ([Keyer]). Counts live in a [Store]: caps/dynamo for real use, caps/memory
+// ([ViewerCaller]) or from an identity such as a signed-in user ([Identity], and the
+// package identity); what is stored of it is a keyed hash that changes with the day
+// ([Keyer]). Counts live in a [Store]: caps/dynamo for real use, caps/memory
 // inside one process, or your own, checked with the suite in caps/capstest.
 //
 // The package knows neither AWS nor HTTP and imports only the standard library.

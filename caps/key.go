@@ -59,7 +59,7 @@ func (k *Keyer) key(purpose string, day []byte, caller Caller) string {
 	message = append(message, 0)
 	message = append(message, day...)
 	message = append(message, 0)
-	message = caller.prefix.AppendTo(message)
+	message = caller.appendTo(message)
 	mac.Write(message)
 	var sum [sha256.Size]byte
 	return hex.EncodeToString(mac.Sum(sum[:0]))[:keyLength]
