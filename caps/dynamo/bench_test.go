@@ -64,7 +64,7 @@ func (i instantHTTP) Do(r *http.Request) (*http.Response, error) {
 
 // BenchmarkStoreAndSDK is the same with the SDK's part, but without a network.
 func BenchmarkStoreAndSDK(b *testing.B) {
-	client := newServer(b).client(func(o *dynamodb.Options) {
+	client := newServer(b).Client(func(o *dynamodb.Options) {
 		o.HTTPClient = instantHTTP{
 			reserve: []byte(`{"Attributes":{"n":{"N":"1"},"usd":{"N":"40"},"held":{"N":"40"},"hold:00112233aabbccdd":{"N":"40"}}}`),
 			settle:  []byte(`{}`),

@@ -24,7 +24,7 @@ func (k *keepBody) Do(r *http.Request) (*http.Response, error) {
 func TestClosedBodyHasEnded(t *testing.T) {
 	k := &keepBody{}
 	store := newServer(t).store(func(c *Config) {
-		c.Client = newServer(t).client(func(o *dynamodb.Options) { o.HTTPClient = k })
+		c.Client = newServer(t).Client(func(o *dynamodb.Options) { o.HTTPClient = k })
 	})
 	if _, err := store.Usage(ctx(t), caller()); err != nil {
 		t.Fatal(err)

@@ -144,12 +144,12 @@ func TestRequests(t *testing.T) {
 			if err := c.call(s.store()); err != nil {
 				t.Fatal(err)
 			}
-			got := s.requests()
-			if len(got) != 1 || got[0].operation != c.op {
+			got := s.Requests()
+			if len(got) != 1 || got[0].Operation != c.op {
 				t.Fatalf("%+v; want one %s", got, c.op)
 			}
-			if !sameJSON(t, got[0].body, c.want) {
-				t.Errorf("sent %s\nwant %s", got[0].body, c.want)
+			if !sameJSON(t, got[0].Body, c.want) {
+				t.Errorf("sent %s\nwant %s", got[0].Body, c.want)
 			}
 		})
 	}

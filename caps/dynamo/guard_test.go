@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
+	"github.com/seed3e88d9a2/spendcap/internal/ddb/ddbtest"
 )
 
 // A day of requests through a guard, the SDK and a network in which every sixth request
@@ -17,7 +18,7 @@ import (
 // not more paid calls than the caps allow, and the counts never say less than what was
 // spent.
 func TestGuardOnAFailingNetwork(t *testing.T) {
-	faults := []fault{lost, neverCame, status500, late500, throttled, conflict, garbage, html502, wrongCRC, truncated, empty}
+	faults := []ddbtest.Fault{ddbtest.Lost, ddbtest.NeverCame, ddbtest.Status500, ddbtest.Late500, ddbtest.Throttled, ddbtest.Conflict, ddbtest.Garbage, ddbtest.HTML502, ddbtest.WrongCRC, ddbtest.Truncated, ddbtest.Empty}
 	keyer, err := caps.NewKeyer([]byte(strings.Repeat("k", caps.MinSecretBytes)))
 	if err != nil {
 		t.Fatal(err)
@@ -28,16 +29,16 @@ func TestGuardOnAFailingNetwork(t *testing.T) {
 		random, network := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
 		var drawing sync.Mutex // a request whose client has given up may still arrive
 		s := newServer(t)
-		s.script = func(int, seen) fault {
+		s.Script(func(int, ddbtest.Seen) ddbtest.Fault {
 			drawing.Lock()
 			defer drawing.Unlock()
 			if network.IntN(6) > 0 {
-				return fine
+				return ddbtest.Fine
 			}
 			return faults[network.IntN(len(faults))]
-		}
+		})
 		store := s.store(func(c *Config) { c.Deadline, c.AttemptTimeout = time.Minute, time.Minute })
-		store.backoff = 2
+		store.sender.Backoff = 2
 		guard, err := caps.NewGuard(caps.Config{
 			Store: store, Keyer: keyer, Now: noon,
 			Caller: caps.Budget{Name: "caller", Cap: caps.Calls(callerCalls).AndUSD(1000)},
@@ -82,7 +83,7 @@ func TestGuardOnAFailingNetwork(t *testing.T) {
 		}
 		check := func(what, key string, paid, limit int64, spent caps.MicroUSD) {
 			t.Helper()
-			u, err := attributes.usage(values(s.rows[key]))
+			u, err := attributes.usage(ddbtest.Values(s.Rows()[key]))
 			if err != nil || paid > limit || u.Calls < paid || u.Calls > limit || u.USD < spent {
 				t.Errorf("seed %d, %s: usage %+v, %v; there were %d paid calls for %s at a cap of %d", seed, what, u, err, paid, spent, limit)
 			}

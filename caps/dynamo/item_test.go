@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed3e88d9a2/spendcap/caps"
 	"github.com/seed3e88d9a2/spendcap/caps/capstest"
+	"github.com/seed3e88d9a2/spendcap/internal/ddb/ddbtest"
 )
 
 // The item's lifetime is in seconds, is more than two days after the day's end, is
@@ -35,7 +36,7 @@ func TestExpiresAt(t *testing.T) {
 			t.Errorf("after the settle expiresAt = %s; want %s", got, want)
 		}
 		// Once it is there, it stays as it is, whatever a later release would write.
-		s.put(c.Key, row{"n": {"N": "1"}, "usd": {"N": "10"}, "held": {"N": "0"}, "expiresAt": {"N": "7"}})
+		s.put(c.Key, ddbtest.Row{"n": {"N": "1"}, "usd": {"N": "10"}, "held": {"N": "0"}, "expiresAt": {"N": "7"}})
 		c.ID += strings.Repeat("f", len(c.ID))
 		if out, err := store.Reserve(ctx(t), c, caps.Calls(10)); !out.Allowed || err != nil {
 			t.Fatal(out, err)
@@ -51,7 +52,7 @@ func TestExpiredItem(t *testing.T) {
 	s := newServer(t)
 	old := charge(40)
 	old.Key.Day -= 10
-	s.put(old.Key, row{"n": {"N": "10"}, "usd": {"N": "100"}, "held": {"N": "0"}, "expiresAt": {"N": "1795478400"}})
+	s.put(old.Key, ddbtest.Row{"n": {"N": "10"}, "usd": {"N": "100"}, "held": {"N": "0"}, "expiresAt": {"N": "1795478400"}})
 	out, err := s.store().Reserve(ctx(t), charge(40), caps.Calls(1).AndUSD(40))
 	if want := (caps.Outcome{Allowed: true, Usage: caps.Usage{Calls: 1, USD: 40, Held: 40, Open: 1}}); out != want || err != nil {
 		t.Errorf("%+v, %v; want %+v", out, err, want)
@@ -65,7 +66,7 @@ func finalCharge(n int) caps.Charge {
 	return caps.Charge{Key: caller(), ID: fmt.Sprintf("%016x", n), Final: true}
 }
 
-func marks(r row) []string {
+func marks(r ddbtest.Row) []string {
 	var names []string
 	for name := range r {
 		if strings.HasPrefix(name, prefixFinal) {
@@ -88,10 +89,10 @@ func TestItemStaysSmall(t *testing.T) {
 		if !out.Allowed || out.Usage.Calls != int64(n+1) || err != nil {
 			t.Fatalf("call %d: %+v, %v", n, out, err)
 		}
-		largest = max(largest, s.row(caller()).size())
-		sent := s.requests()
+		largest = max(largest, s.row(caller()).Size())
+		sent := s.Requests()
 		writes += len(sent)
-		if sent[0].request.ReturnValues != "ALL_NEW" || len(sent) > 2 {
+		if sent[0].Request.ReturnValues != "ALL_NEW" || len(sent) > 2 {
 			t.Fatalf("call %d: %d requests", n, len(sent))
 		}
 		clock.Advance(time.Second)
@@ -112,7 +113,7 @@ func TestItemStaysSmall(t *testing.T) {
 		if out, err := store.Reserve(ctx(t), c, caps.Calls(1000)); !out.Allowed || err != nil {
 			t.Fatal(out, err)
 		}
-		if size := s.row(caller()).size(); size >= 1024 {
+		if size := s.row(caller()).Size(); size >= 1024 {
 			t.Fatalf("%d bytes with %d holds", size, len(open)+1)
 		}
 		if open = append(open, c); len(open) == 10 {
@@ -124,7 +125,7 @@ func TestItemStaysSmall(t *testing.T) {
 			open = nil
 		}
 	}
-	if size := s.row(caller()).size(); size > 100 {
+	if size := s.row(caller()).Size(); size > 100 {
 		t.Errorf("%d bytes with nothing held", size)
 	}
 }
@@ -149,18 +150,18 @@ func TestOldMarks(t *testing.T) {
 		t.Fatalf("%d marks; want 18", n)
 	}
 	clock.Advance(time.Second)
-	s.requests()
+	s.Requests()
 	reserve(18)
 	if got, want := marks(s.row(caller())), []string{"done:0000000000000011", "done:0000000000000012"}; !slices.Equal(got, want) {
 		t.Errorf("marks %q; want %q", got, want)
 	}
-	sent := s.requests()
+	sent := s.Requests()
 	if len(sent) != 2 {
 		t.Fatalf("%d requests; want 2", len(sent))
 	}
-	clean := sent[1].request
+	clean := sent[1].Request
 	if clean.ConditionExpression != "attribute_exists(k)" || !strings.HasPrefix(clean.UpdateExpression, "REMOVE #m0, #m1, ") || len(clean.ExpressionAttributeNames) != 17 {
-		t.Errorf("the clean-up sent %s", sent[1].body)
+		t.Errorf("the clean-up sent %s", sent[1].Body)
 	}
 	if got := s.counts(finalCharge(18)); got != "n=19 usd=0 held=0 marked" {
 		t.Errorf("%s", got)
@@ -170,14 +171,14 @@ func TestOldMarks(t *testing.T) {
 // A clean-up that fails or hangs changes neither the answer nor the counts, and costs
 // one request and a part of the deadline at most.
 func TestCleanUpFails(t *testing.T) {
-	for name, f := range map[string]fault{"hangs": hangs, "status500": status500, "throttled": throttled, "lost": lost, "denied": denied} {
+	for name, f := range map[string]ddbtest.Fault{"hangs": ddbtest.Hangs, "status500": ddbtest.Status500, "throttled": ddbtest.Throttled, "lost": ddbtest.Lost, "denied": ddbtest.Denied} {
 		s := newServer(t)
-		r := row{"n": {"N": "20"}, "usd": {"N": "0"}, "held": {"N": "0"}}
+		r := ddbtest.Row{"n": {"N": "20"}, "usd": {"N": "0"}, "held": {"N": "0"}}
 		for n := range 20 {
 			r[mark(finalCharge(n))] = map[string]string{"N": "1796039000"}
 		}
 		s.put(caller(), r)
-		s.faults(fine, f)
+		s.Faults(ddbtest.Fine, f)
 		began := time.Now()
 		out, err := s.store(func(c *Config) { c.Deadline = time.Minute }).Reserve(ctx(t), finalCharge(20), caps.Calls(21))
 		if want := (caps.Outcome{Allowed: true, Usage: caps.Usage{Calls: 21}}); out != want || err != nil {
@@ -186,7 +187,7 @@ func TestCleanUpFails(t *testing.T) {
 		if took := time.Since(began); took > marksTimeout+time.Second {
 			t.Errorf("%s took %v", name, took)
 		}
-		if n := len(s.requests()); n != 2 {
+		if n := len(s.Requests()); n != 2 {
 			t.Errorf("%s: %d requests; want 2", name, n)
 		}
 		if got := s.counts(finalCharge(20)); got != "n=21 usd=0 held=0 marked" {
@@ -215,7 +216,7 @@ func TestOddMarks(t *testing.T) {
 
 	// Very many are removed a hundred at a time, so that the expression stays legal.
 	s := newServer(t)
-	r := row{"n": {"N": "300"}, "usd": {"N": "0"}, "held": {"N": "0"}}
+	r := ddbtest.Row{"n": {"N": "300"}, "usd": {"N": "0"}, "held": {"N": "0"}}
 	for n := range 300 {
 		r[mark(finalCharge(n))] = map[string]string{"N": "5"}
 	}
@@ -226,9 +227,9 @@ func TestOddMarks(t *testing.T) {
 	if n := len(marks(s.row(caller()))); n != 201 {
 		t.Errorf("%d marks left; want 201", n)
 	}
-	for _, r := range s.requests() {
-		if len(r.request.UpdateExpression) > 4096 {
-			t.Errorf("an expression of %d bytes; DynamoDB takes 4096", len(r.request.UpdateExpression))
+	for _, r := range s.Requests() {
+		if len(r.Request.UpdateExpression) > 4096 {
+			t.Errorf("an expression of %d bytes; DynamoDB takes 4096", len(r.Request.UpdateExpression))
 		}
 	}
 }
@@ -258,7 +259,7 @@ func TestRequestsPerCall(t *testing.T) {
 	if _, err := store.Settle(context.Background(), finalCharge(1), 5); err == nil {
 		t.Error("a final charge was settled")
 	}
-	if n := len(s.requests()); n != calls {
+	if n := len(s.Requests()); n != calls {
 		t.Errorf("%d requests for %d calls", n, calls)
 	}
 }

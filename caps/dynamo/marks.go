@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
+	"github.com/seed3e88d9a2/spendcap/internal/ddb"
 )
 
 const (
@@ -53,7 +54,7 @@ func (s *Store) dropOldMarks(ctx context.Context, key caps.ItemKey, item attribu
 		UpdateExpression:         &update,
 		ConditionExpression:      &condition,
 		ExpressionAttributeNames: aliases,
-	}, new(probe).once)
+	}, ddb.Once)
 }
 
 // oldMarks names the marks of final charges that were made more than markFor ago, or,

@@ -9,14 +9,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
+	"github.com/seed3e88d9a2/spendcap/internal/ddb"
 )
 
 var errOtherCharge = errors.New("the charge's ID stands for a hold of another amount: draw an ID for every charge")
-
-// errNoOldItem is what an endpoint earns that does not know
-// ReturnValuesOnConditionCheckFailure, as some emulators do not: without the old item
-// a retry could not find its own hold.
-var errNoOldItem = errors.New("the condition failed and the reply does not have the old item: the endpoint does not support ReturnValuesOnConditionCheckFailure=ALL_OLD")
 
 // The condition of a reserve. A number that is not there is 0; one below 0 was not
 // written by this package and admits nothing.
@@ -66,7 +62,7 @@ func (s *Store) Reserve(ctx context.Context, c caps.Charge, limit caps.Cap) (cap
 		return out, nil
 	}
 	if len(r.item) == 0 {
-		return caps.Outcome{}, s.explain("UpdateItem", r.unsure, errNoOldItem)
+		return caps.Outcome{}, s.explain("UpdateItem", r.unsure, ddb.ErrNoOldItem)
 	}
 	out, err = refused(r.item, c, limit)
 	_, marked := r.item[mark(c)]

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
+	"github.com/seed3e88d9a2/spendcap/internal/ddb"
 )
 
 // API is what the store asks of a *dynamodb.Client. An implementation of its own has
@@ -43,11 +44,11 @@ type Config struct {
 
 // Store keeps counts in a DynamoDB table. Use [New].
 type Store struct {
-	client                   API
-	table                    string
-	deadline, attemptTimeout time.Duration
-	backoff                  time.Duration // see firstBackoff
-	now                      func() time.Time
+	client   API
+	table    string
+	deadline time.Duration
+	sender   ddb.Sender
+	now      func() time.Time
 }
 
 var _ caps.Store = (*Store)(nil)
@@ -74,11 +75,10 @@ func New(c Config) (*Store, error) {
 		c.Now = time.Now
 	}
 	return &Store{
-		client:         c.Client,
-		table:          c.Table,
-		deadline:       c.Deadline,
-		attemptTimeout: c.AttemptTimeout,
-		backoff:        firstBackoff,
-		now:            c.Now,
+		client:   c.Client,
+		table:    c.Table,
+		deadline: c.Deadline,
+		sender:   ddb.Sender{AttemptTimeout: c.AttemptTimeout, Backoff: ddb.FirstBackoff},
+		now:      c.Now,
 	}, nil
 }

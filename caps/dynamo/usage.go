@@ -26,7 +26,7 @@ func (s *Store) Usage(ctx context.Context, key caps.ItemKey) (caps.Usage, error)
 
 func (s *Store) get(ctx context.Context, key caps.ItemKey) (item attributes, err error) {
 	in := &dynamodb.GetItemInput{TableName: &s.table, Key: itemKey(key), ConsistentRead: aws.Bool(true)}
-	_, err = s.attempts(ctx, true, func(ctx context.Context, _ bool, once func(*dynamodb.Options)) error {
+	_, err = s.sender.Attempts(ctx, true, func(ctx context.Context, _ bool, once func(*dynamodb.Options)) error {
 		out, err := s.client.GetItem(ctx, in, once)
 		if err == nil {
 			item = out.Item

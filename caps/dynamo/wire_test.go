@@ -17,14 +17,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
+	"github.com/seed3e88d9a2/spendcap/internal/ddb"
+	"github.com/seed3e88d9a2/spendcap/internal/ddb/ddbtest"
 )
 
 // patient gives every attempt the time it needs on a busy machine, except where the
 // first one hangs.
-func patient(f fault) func(*Config) {
+func patient(f ddbtest.Fault) func(*Config) {
 	return func(c *Config) {
 		c.Deadline, c.AttemptTimeout = 2*time.Minute, time.Minute
-		if f.hang {
+		if f.Hang {
 			c.AttemptTimeout = 250 * time.Millisecond
 		}
 	}
@@ -32,8 +34,8 @@ func patient(f fault) func(*Config) {
 
 // hold puts an item with one open hold of 40 beside 10 that are settled; in the shared
 // budget, with 40 held.
-func (s *server) hold(c caps.Charge) {
-	r := row{"n": {"N": "2"}, "usd": {"N": "50"}, "held": {"N": "40"}, "expiresAt": {"N": "1796342400"}}
+func (s server) hold(c caps.Charge) {
+	r := ddbtest.Row{"n": {"N": "2"}, "usd": {"N": "50"}, "held": {"N": "40"}, "expiresAt": {"N": "1796342400"}}
 	if c.ID != "" {
 		r[mark(c)] = map[string]string{"N": "40"}
 	}
@@ -41,7 +43,7 @@ func (s *server) hold(c caps.Charge) {
 }
 
 // counts are the numbers of an item: n, usd, held, and whether the charge is known.
-func (s *server) counts(c caps.Charge) string {
+func (s server) counts(c caps.Charge) string {
 	r := s.row(c.Key)
 	if r == nil {
 		return "no item"
@@ -56,13 +58,13 @@ func (s *server) counts(c caps.Charge) string {
 // faultRow is what has to come out of a call whose first attempt meets a fault.
 type faultRow struct {
 	name     string
-	fault    fault
+	fault    ddbtest.Fault
 	requests int
 	result   string // "true", "false", "unknown": an error that wraps ErrUnknownOutcome, or "error"
 	counts   string
 }
 
-func checkFaults(t *testing.T, c caps.Charge, prepare func(*server), call func(*Store) (bool, error), rows []faultRow) {
+func checkFaults(t *testing.T, c caps.Charge, prepare func(server), call func(*Store) (bool, error), rows []faultRow) {
 	for _, f := range rows {
 		t.Run(f.name, func(t *testing.T) {
 			s := newServer(t)
@@ -71,9 +73,9 @@ func checkFaults(t *testing.T, c caps.Charge, prepare func(*server), call func(*
 			if _, err := store.Usage(ctx(t), c.Key); err != nil {
 				t.Fatal(err)
 			}
-			s.requests()
+			s.Requests()
 			prepare(s)
-			s.faults(f.fault)
+			s.Faults(f.fault)
 			ok, err := call(store)
 			result := fmt.Sprint(ok)
 			switch {
@@ -82,7 +84,7 @@ func checkFaults(t *testing.T, c caps.Charge, prepare func(*server), call func(*
 			case err != nil:
 				result = "error"
 			}
-			if n := len(s.requests()); n != f.requests || result != f.result || s.counts(c) != f.counts {
+			if n := len(s.Requests()); n != f.requests || result != f.result || s.counts(c) != f.counts {
 				t.Errorf("%d requests, %s, %s (%v); want %d, %s, %s", n, result, s.counts(c), err, f.requests, f.result, f.counts)
 			}
 			if err != nil && ok {
@@ -103,27 +105,27 @@ func reserved(c caps.Charge, limit caps.Cap) func(*Store) (bool, error) {
 // happens to the first attempt.
 func TestReserveFaults(t *testing.T) {
 	const once, none = "n=1 usd=40 held=40 marked", "no item"
-	checkFaults(t, charge(40), func(*server) {}, reserved(charge(40), caps.Calls(1).AndUSD(40)), []faultRow{
-		{"fine", fine, 1, "true", once},
-		{"lost", lost, 2, "true", once},
-		{"neverCame", neverCame, 2, "true", once},
-		{"hangs", hangs, 2, "true", once},
-		{"hangsApplied", hangsApplied, 2, "true", once},
-		{"status500", status500, 2, "true", once},
-		{"late500", late500, 2, "true", once},
-		{"throttled", throttled, 2, "true", once},
-		{"conflict", conflict, 2, "true", once},
-		{"garbage", garbage, 2, "true", once},
-		{"html", html, 2, "true", once},
-		{"html502", html502, 2, "true", once},
-		{"html403", html403, 2, "true", once},
-		{"empty", empty, 2, "true", once},
-		{"wrongCRC", wrongCRC, 2, "true", once},
-		{"truncated", truncated, 2, "true", once},
-		{"denied", denied, 1, "error", none},
-		{"noTable", noTable, 1, "error", none},
-		{"expired", expired, 1, "error", none},
-		{"badRequest", badRequest, 1, "error", none},
+	checkFaults(t, charge(40), func(server) {}, reserved(charge(40), caps.Calls(1).AndUSD(40)), []faultRow{
+		{"fine", ddbtest.Fine, 1, "true", once},
+		{"lost", ddbtest.Lost, 2, "true", once},
+		{"neverCame", ddbtest.NeverCame, 2, "true", once},
+		{"hangs", ddbtest.Hangs, 2, "true", once},
+		{"hangsApplied", ddbtest.HangsApplied, 2, "true", once},
+		{"status500", ddbtest.Status500, 2, "true", once},
+		{"late500", ddbtest.Late500, 2, "true", once},
+		{"throttled", ddbtest.Throttled, 2, "true", once},
+		{"conflict", ddbtest.Conflict, 2, "true", once},
+		{"garbage", ddbtest.Garbage, 2, "true", once},
+		{"html", ddbtest.HTML, 2, "true", once},
+		{"html502", ddbtest.HTML502, 2, "true", once},
+		{"html403", ddbtest.HTML403, 2, "true", once},
+		{"empty", ddbtest.Empty, 2, "true", once},
+		{"wrongCRC", ddbtest.WrongCRC, 2, "true", once},
+		{"truncated", ddbtest.Truncated, 2, "true", once},
+		{"denied", ddbtest.Denied, 1, "error", none},
+		{"noTable", ddbtest.NoTable, 1, "error", none},
+		{"expired", ddbtest.Expired, 1, "error", none},
+		{"badRequest", ddbtest.BadRequest, 1, "error", none},
 	})
 }
 
@@ -131,13 +133,13 @@ func TestFinalReserveFaults(t *testing.T) {
 	const once = "n=1 usd=40 held=0 marked"
 	c := charge(40)
 	c.Final = true
-	checkFaults(t, c, func(*server) {}, reserved(c, caps.Calls(1)), []faultRow{
-		{"fine", fine, 1, "true", once},
-		{"lost", lost, 2, "true", once},
-		{"neverCame", neverCame, 2, "true", once},
-		{"late500", late500, 2, "true", once},
-		{"conflict", conflict, 2, "true", once},
-		{"wrongCRC", wrongCRC, 2, "true", once},
+	checkFaults(t, c, func(server) {}, reserved(c, caps.Calls(1)), []faultRow{
+		{"fine", ddbtest.Fine, 1, "true", once},
+		{"lost", ddbtest.Lost, 2, "true", once},
+		{"neverCame", ddbtest.NeverCame, 2, "true", once},
+		{"late500", ddbtest.Late500, 2, "true", once},
+		{"conflict", ddbtest.Conflict, 2, "true", once},
+		{"wrongCRC", ddbtest.WrongCRC, 2, "true", once},
 	})
 }
 
@@ -145,106 +147,106 @@ func TestFinalReserveFaults(t *testing.T) {
 // charged. An unknown outcome is left counted and is not a refusal.
 func TestSharedReserveFaults(t *testing.T) {
 	const once, none = "n=1 usd=40 held=40", "no item"
-	checkFaults(t, shared(40), func(*server) {}, reserved(shared(40), caps.USD(100)), []faultRow{
-		{"fine", fine, 1, "true", once},
-		{"lost", lost, 1, "unknown", once},
-		{"neverCame", neverCame, 1, "unknown", none},
-		{"hangs", hangs, 1, "unknown", none},
-		{"hangsApplied", hangsApplied, 1, "unknown", once},
-		{"status500", status500, 1, "unknown", none},
-		{"late500", late500, 1, "unknown", once},
-		{"throttled", throttled, 2, "true", once},
-		{"conflict", conflict, 2, "true", once},
-		{"garbage", garbage, 1, "unknown", once},
-		{"html", html, 1, "unknown", once},
-		{"html502", html502, 1, "unknown", none},
-		{"html403", html403, 2, "true", once},
-		{"empty", empty, 1, "unknown", once},
-		{"wrongCRC", wrongCRC, 1, "unknown", once},
-		{"truncated", truncated, 1, "unknown", once},
-		{"denied", denied, 1, "error", none},
-		{"noTable", noTable, 1, "error", none},
+	checkFaults(t, shared(40), func(server) {}, reserved(shared(40), caps.USD(100)), []faultRow{
+		{"fine", ddbtest.Fine, 1, "true", once},
+		{"lost", ddbtest.Lost, 1, "unknown", once},
+		{"neverCame", ddbtest.NeverCame, 1, "unknown", none},
+		{"hangs", ddbtest.Hangs, 1, "unknown", none},
+		{"hangsApplied", ddbtest.HangsApplied, 1, "unknown", once},
+		{"status500", ddbtest.Status500, 1, "unknown", none},
+		{"late500", ddbtest.Late500, 1, "unknown", once},
+		{"throttled", ddbtest.Throttled, 2, "true", once},
+		{"conflict", ddbtest.Conflict, 2, "true", once},
+		{"garbage", ddbtest.Garbage, 1, "unknown", once},
+		{"html", ddbtest.HTML, 1, "unknown", once},
+		{"html502", ddbtest.HTML502, 1, "unknown", none},
+		{"html403", ddbtest.HTML403, 2, "true", once},
+		{"empty", ddbtest.Empty, 1, "unknown", once},
+		{"wrongCRC", ddbtest.WrongCRC, 1, "unknown", once},
+		{"truncated", ddbtest.Truncated, 1, "unknown", once},
+		{"denied", ddbtest.Denied, 1, "error", none},
+		{"noTable", ddbtest.NoTable, 1, "error", none},
 	})
 }
 
 func TestSettleFaults(t *testing.T) {
 	const settled, before = "n=2 usd=25 held=0", "n=2 usd=50 held=40 marked"
 	settle := func(s *Store) (bool, error) { return s.Settle(context.Background(), charge(40), 15) }
-	checkFaults(t, charge(40), func(s *server) { s.hold(charge(40)) }, settle, []faultRow{
-		{"fine", fine, 1, "true", settled},
-		{"lost", lost, 2, "true", settled},
-		{"neverCame", neverCame, 2, "true", settled},
-		{"hangs", hangs, 2, "true", settled},
-		{"hangsApplied", hangsApplied, 2, "true", settled},
-		{"late500", late500, 2, "true", settled},
-		{"throttled", throttled, 2, "true", settled},
-		{"conflict", conflict, 2, "true", settled},
-		{"garbage", garbage, 2, "true", settled},
-		{"wrongCRC", wrongCRC, 2, "true", settled},
-		{"denied", denied, 1, "error", before},
+	checkFaults(t, charge(40), func(s server) { s.hold(charge(40)) }, settle, []faultRow{
+		{"fine", ddbtest.Fine, 1, "true", settled},
+		{"lost", ddbtest.Lost, 2, "true", settled},
+		{"neverCame", ddbtest.NeverCame, 2, "true", settled},
+		{"hangs", ddbtest.Hangs, 2, "true", settled},
+		{"hangsApplied", ddbtest.HangsApplied, 2, "true", settled},
+		{"late500", ddbtest.Late500, 2, "true", settled},
+		{"throttled", ddbtest.Throttled, 2, "true", settled},
+		{"conflict", ddbtest.Conflict, 2, "true", settled},
+		{"garbage", ddbtest.Garbage, 2, "true", settled},
+		{"wrongCRC", ddbtest.WrongCRC, 2, "true", settled},
+		{"denied", ddbtest.Denied, 1, "error", before},
 	})
 	release := func(s *Store) (bool, error) { return s.Release(context.Background(), charge(40)) }
 	const released = "n=1 usd=10 held=0"
-	checkFaults(t, charge(40), func(s *server) { s.hold(charge(40)) }, release, []faultRow{
-		{"release fine", fine, 1, "true", released},
-		{"release lost", lost, 2, "true", released},
-		{"release neverCame", neverCame, 2, "true", released},
-		{"release throttled", throttled, 2, "true", released},
-		{"release denied", denied, 1, "error", before},
+	checkFaults(t, charge(40), func(s server) { s.hold(charge(40)) }, release, []faultRow{
+		{"release fine", ddbtest.Fine, 1, "true", released},
+		{"release lost", ddbtest.Lost, 2, "true", released},
+		{"release neverCame", ddbtest.NeverCame, 2, "true", released},
+		{"release throttled", ddbtest.Throttled, 2, "true", released},
+		{"release denied", ddbtest.Denied, 1, "error", before},
 	})
 	// What is not there (any more) says so, and makes no item.
-	checkFaults(t, charge(40), func(*server) {}, settle, []faultRow{{"nothing held", fine, 1, "false", "no item"}})
-	checkFaults(t, charge(40), func(*server) {}, release, []faultRow{{"nothing to release", fine, 1, "false", "no item"}})
+	checkFaults(t, charge(40), func(server) {}, settle, []faultRow{{"nothing held", ddbtest.Fine, 1, "false", "no item"}})
+	checkFaults(t, charge(40), func(server) {}, release, []faultRow{{"nothing to release", ddbtest.Fine, 1, "false", "no item"}})
 }
 
 func TestSharedSettleFaults(t *testing.T) {
 	const settled, before = "n=2 usd=25 held=0", "n=2 usd=50 held=40"
-	hold := func(s *server) { s.hold(shared(40)) }
+	hold := func(s server) { s.hold(shared(40)) }
 	settle := func(actual caps.MicroUSD) func(*Store) (bool, error) {
 		return func(s *Store) (bool, error) { return s.Settle(context.Background(), shared(40), actual) }
 	}
 	checkFaults(t, shared(40), hold, settle(15), []faultRow{
-		{"fine", fine, 1, "true", settled},
-		{"lost", lost, 1, "unknown", settled},
-		{"neverCame", neverCame, 1, "unknown", before},
-		{"late500", late500, 1, "unknown", settled},
-		{"throttled", throttled, 2, "true", settled},
-		{"conflict", conflict, 2, "true", settled},
-		{"denied", denied, 1, "error", before},
+		{"fine", ddbtest.Fine, 1, "true", settled},
+		{"lost", ddbtest.Lost, 1, "unknown", settled},
+		{"neverCame", ddbtest.NeverCame, 1, "unknown", before},
+		{"late500", ddbtest.Late500, 1, "unknown", settled},
+		{"throttled", ddbtest.Throttled, 2, "true", settled},
+		{"conflict", ddbtest.Conflict, 2, "true", settled},
+		{"denied", ddbtest.Denied, 1, "error", before},
 	})
-	checkFaults(t, shared(40), hold, settle(40), []faultRow{{"exact, lost", lost, 1, "unknown", "n=2 usd=50 held=0"}})
+	checkFaults(t, shared(40), hold, settle(40), []faultRow{{"exact, lost", ddbtest.Lost, 1, "unknown", "n=2 usd=50 held=0"}})
 	// A cost of 60 has to be counted at least once. The hold is taken back once at most.
 	checkFaults(t, shared(40), hold, settle(60), []faultRow{
-		{"above, fine", fine, 1, "true", "n=2 usd=70 held=0"},
-		{"above, lost", lost, 2, "true", "n=2 usd=90 held=0"},
-		{"above, neverCame", neverCame, 2, "true", "n=2 usd=70 held=40"},
-		{"above, status500", status500, 2, "true", "n=2 usd=70 held=40"},
-		{"above, late500", late500, 2, "true", "n=2 usd=90 held=0"},
-		{"above, throttled", throttled, 2, "true", "n=2 usd=70 held=0"},
-		{"above, denied", denied, 1, "error", before},
+		{"above, fine", ddbtest.Fine, 1, "true", "n=2 usd=70 held=0"},
+		{"above, lost", ddbtest.Lost, 2, "true", "n=2 usd=90 held=0"},
+		{"above, neverCame", ddbtest.NeverCame, 2, "true", "n=2 usd=70 held=40"},
+		{"above, status500", ddbtest.Status500, 2, "true", "n=2 usd=70 held=40"},
+		{"above, late500", ddbtest.Late500, 2, "true", "n=2 usd=90 held=0"},
+		{"above, throttled", ddbtest.Throttled, 2, "true", "n=2 usd=70 held=0"},
+		{"above, denied", ddbtest.Denied, 1, "error", before},
 	})
 	release := func(s *Store) (bool, error) { return s.Release(context.Background(), shared(40)) }
 	checkFaults(t, shared(40), hold, release, []faultRow{
-		{"release fine", fine, 1, "true", "n=1 usd=10 held=0"},
-		{"release lost", lost, 1, "unknown", "n=1 usd=10 held=0"},
-		{"release neverCame", neverCame, 1, "unknown", before},
-		{"release throttled", throttled, 2, "true", "n=1 usd=10 held=0"},
+		{"release fine", ddbtest.Fine, 1, "true", "n=1 usd=10 held=0"},
+		{"release lost", ddbtest.Lost, 1, "unknown", "n=1 usd=10 held=0"},
+		{"release neverCame", ddbtest.NeverCame, 1, "unknown", before},
+		{"release throttled", ddbtest.Throttled, 2, "true", "n=1 usd=10 held=0"},
 	})
 }
 
 func TestUsageFaults(t *testing.T) {
-	for name, f := range map[string]fault{
-		"lost": lost, "hangs": hangs, "status500": status500, "throttled": throttled, "garbage": garbage,
-		"html": html, "html502": html502, "wrongCRC": wrongCRC, "truncated": truncated,
+	for name, f := range map[string]ddbtest.Fault{
+		"lost": ddbtest.Lost, "hangs": ddbtest.Hangs, "status500": ddbtest.Status500, "throttled": ddbtest.Throttled, "garbage": ddbtest.Garbage,
+		"html": ddbtest.HTML, "html502": ddbtest.HTML502, "wrongCRC": ddbtest.WrongCRC, "truncated": ddbtest.Truncated,
 	} {
 		s := newServer(t)
 		s.hold(charge(40))
-		s.faults(f)
+		s.Faults(f)
 		u, err := s.store(patient(f)).Usage(ctx(t), caller())
 		if want := (caps.Usage{Calls: 2, USD: 50, Held: 40, Open: 1}); u != want || err != nil {
 			t.Errorf("%s: %+v, %v; want %+v", name, u, err, want)
 		}
-		if n := len(s.requests()); n != 2 {
+		if n := len(s.Requests()); n != 2 {
 			t.Errorf("%s: %d requests; want 2", name, n)
 		}
 	}
@@ -255,23 +257,23 @@ func TestUsageFaults(t *testing.T) {
 func TestGivesUp(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		fault    fault
+		fault    ddbtest.Fault
 		unknown  bool
 		attempts int
 	}{
-		{"throttled", throttled, false, 4},
-		{"conflict", conflict, false, 4},
-		{"status500", status500, true, 4},
-		{"html502", html502, true, 4},
-		{"html403", html403, false, 4},
-		{"neverCame", neverCame, true, 4},
-		{"denied", denied, false, 1},
+		{"throttled", ddbtest.Throttled, false, 4},
+		{"conflict", ddbtest.Conflict, false, 4},
+		{"status500", ddbtest.Status500, true, 4},
+		{"html502", ddbtest.HTML502, true, 4},
+		{"html403", ddbtest.HTML403, false, 4},
+		{"neverCame", ddbtest.NeverCame, true, 4},
+		{"denied", ddbtest.Denied, false, 1},
 	} {
 		s := newServer(t)
-		s.always(c.fault)
+		s.Always(c.fault)
 		store := s.store(patient(c.fault))
 		out, err := store.Reserve(ctx(t), charge(40), caps.Calls(1))
-		if n := len(s.requests()); err == nil || out.Allowed || errors.Is(err, caps.ErrUnknownOutcome) != c.unknown || n != c.attempts {
+		if n := len(s.Requests()); err == nil || out.Allowed || errors.Is(err, caps.ErrUnknownOutcome) != c.unknown || n != c.attempts {
 			t.Errorf("%s: %+v, %v after %d requests; want an error after %d, unknown: %v", c.name, out, err, n, c.attempts, c.unknown)
 		}
 		if _, err := store.Usage(ctx(t), caller()); err == nil || errors.Is(err, caps.ErrUnknownOutcome) {
@@ -280,7 +282,7 @@ func TestGivesUp(t *testing.T) {
 	}
 	// Unknown first, refused for sure later: still unknown.
 	s := newServer(t)
-	s.faults(lost, denied)
+	s.Faults(ddbtest.Lost, ddbtest.Denied)
 	if _, err := s.store().Reserve(ctx(t), charge(40), caps.Calls(1)); !errors.Is(err, caps.ErrUnknownOutcome) {
 		t.Errorf("lost, then denied: %v; want caps.ErrUnknownOutcome", err)
 	}
@@ -310,7 +312,7 @@ func TestDeadline(t *testing.T) {
 		write := !strings.Contains(name, "Usage") && !strings.Contains(name, "cap of 0")
 		check := func(what string, deadline, attempt, atLeast time.Duration, want error, with func() (context.Context, context.CancelFunc)) {
 			s := newServer(t)
-			s.always(hangs)
+			s.Always(ddbtest.Hangs)
 			store := s.store(func(c *Config) { c.Deadline, c.AttemptTimeout = deadline, attempt })
 			began := time.Now()
 			ctx, cancel := with()
@@ -343,18 +345,16 @@ func TestDeadline(t *testing.T) {
 // A write that is late on the wire and lands after its retry changes nothing.
 func TestLateReserve(t *testing.T) {
 	s := newServer(t)
-	s.faults(hangs)
-	store := s.store(patient(hangs))
+	s.Faults(ddbtest.Hangs)
+	store := s.store(patient(ddbtest.Hangs))
 	if out, err := store.Reserve(ctx(t), charge(40), caps.Calls(10)); !out.Allowed || err != nil {
 		t.Fatal(out, err)
 	}
-	sent := s.requests()
-	if len(sent) != 2 || !sameJSON(t, sent[0].body, sent[1].body) {
+	sent := s.Requests()
+	if len(sent) != 2 || !sameJSON(t, sent[0].Body, sent[1].Body) {
 		t.Fatalf("%d requests; want the same twice", len(sent))
 	}
-	s.mu.Lock()
-	status, _ := s.answer(&sent[0])
-	s.mu.Unlock()
+	status := s.Apply(sent[0])
 	if got := s.counts(charge(40)); status != http.StatusBadRequest || got != "n=1 usd=40 held=40 marked" {
 		t.Errorf("the late write: status %d, %s; want it refused", status, got)
 	}
@@ -371,14 +371,14 @@ func TestSDKRetriesAreOff(t *testing.T) {
 		},
 		"adaptive": func(o *dynamodb.Options) { o.Retryer = retry.NewAdaptiveMode() },
 	} {
-		for _, f := range []fault{late500, lost} {
+		for _, f := range []ddbtest.Fault{ddbtest.Late500, ddbtest.Lost} {
 			s := newServer(t)
-			s.faults(f, f, f, f)
-			store := s.store(func(c *Config) { c.Client = s.client(option) })
+			s.Faults(f, f, f, f)
+			store := s.store(func(c *Config) { c.Client = s.Client(option) })
 			if _, err := store.Reserve(ctx(t), shared(40), caps.Calls(10)); !errors.Is(err, caps.ErrUnknownOutcome) {
 				t.Errorf("%s: %v; want caps.ErrUnknownOutcome", name, err)
 			}
-			if got := s.counts(shared(40)); len(s.requests()) != 1 || got != "n=1 usd=40 held=40" {
+			if got := s.counts(shared(40)); len(s.Requests()) != 1 || got != "n=1 usd=40 held=40" {
 				t.Errorf("%s: %s; want one request and one charge", name, got)
 			}
 		}
@@ -396,7 +396,7 @@ func TestNothingSent(t *testing.T) {
 	s := newServer(t)
 	for name, option := range map[string]func(*dynamodb.Options){
 		"connection refused": func(o *dynamodb.Options) { o.BaseEndpoint = aws.String("http://" + closed.Addr().String()) },
-		"no TLS":             func(o *dynamodb.Options) { o.BaseEndpoint = aws.String(strings.Replace(s.url, "http:", "https:", 1)) },
+		"no TLS":             func(o *dynamodb.Options) { o.BaseEndpoint = aws.String(strings.Replace(s.URL, "http:", "https:", 1)) },
 		"no credentials": func(o *dynamodb.Options) {
 			o.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 				return aws.Credentials{}, errors.New("no credentials today")
@@ -404,7 +404,7 @@ func TestNothingSent(t *testing.T) {
 		},
 		"no region": func(o *dynamodb.Options) { o.Region, o.BaseEndpoint = "", nil },
 	} {
-		store := s.store(func(c *Config) { c.Client = s.client(option) })
+		store := s.store(func(c *Config) { c.Client = s.Client(option) })
 		for _, c := range []caps.Charge{charge(40), shared(40)} {
 			out, err := store.Reserve(ctx(t), c, caps.Calls(10))
 			if err == nil || errors.Is(err, caps.ErrUnknownOutcome) || out.Allowed {
@@ -412,16 +412,16 @@ func TestNothingSent(t *testing.T) {
 			}
 		}
 	}
-	if got := s.requests(); len(got) != 0 {
+	if got := s.Requests(); len(got) != 0 {
 		t.Errorf("%d requests", len(got))
 	}
 
 	// Credentials that come over HTTP do not make the write a sent one.
 	other := newServer(t)
 	store := s.store(func(c *Config) {
-		c.Client = s.client(func(o *dynamodb.Options) {
+		c.Client = s.Client(func(o *dynamodb.Options) {
 			o.Credentials = aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
-				r, _ := http.NewRequestWithContext(ctx, "POST", other.url, strings.NewReader("{}"))
+				r, _ := http.NewRequestWithContext(ctx, "POST", other.URL, strings.NewReader("{}"))
 				resp, err := http.DefaultClient.Do(r)
 				if err == nil {
 					resp.Body.Close()
@@ -433,7 +433,7 @@ func TestNothingSent(t *testing.T) {
 	if _, err := store.Reserve(ctx(t), shared(40), caps.Calls(10)); err == nil || errors.Is(err, caps.ErrUnknownOutcome) {
 		t.Errorf("credentials over HTTP: %v; want an error of a certain outcome", err)
 	}
-	if n := len(other.requests()); n != 1 {
+	if n := len(other.Requests()); n != 1 {
 		t.Errorf("%d requests for credentials; want 1", n)
 	}
 	http.DefaultClient.CloseIdleConnections()
@@ -467,7 +467,7 @@ func TestOtherClients(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		store.backoff = 2
+		store.sender.Backoff = 2
 		_, err = store.Reserve(ctx(t), shared(40), caps.Calls(10))
 		if !errors.Is(err, c.err) || errors.Is(err, caps.ErrUnknownOutcome) != c.unknown || b.calls != c.calls {
 			t.Errorf("%v: %v after %d calls; want unknown: %v after %d", c.err, err, b.calls, c.unknown, c.calls)
@@ -479,30 +479,30 @@ func TestOtherClients(t *testing.T) {
 // a refusal.
 func TestNoOldItem(t *testing.T) {
 	s := newServer(t)
-	s.always(fault{status: 400, skip: true, body: `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"The conditional request failed"}`})
+	s.Always(ddbtest.Fault{Status: 400, Skip: true, Body: `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"The conditional request failed"}`})
 	out, err := s.store().Reserve(ctx(t), charge(40), caps.Calls(10))
-	if !errors.Is(err, errNoOldItem) || errors.Is(err, caps.ErrUnknownOutcome) || out != (caps.Outcome{}) {
-		t.Errorf("%+v, %v; want %v", out, err, errNoOldItem)
+	if !errors.Is(err, ddb.ErrNoOldItem) || errors.Is(err, caps.ErrUnknownOutcome) || out != (caps.Outcome{}) {
+		t.Errorf("%+v, %v; want %v", out, err, ddb.ErrNoOldItem)
 	}
 }
 
 func TestErrorTexts(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		fault fault
+		fault ddbtest.Fault
 		want  string
 	}{
-		{"denied", denied, "DynamoDB table caps, UpdateItem: allow dynamodb:UpdateItem and dynamodb:GetItem on the table to this role: "},
-		{"noTable", noTable, "DynamoDB table caps, UpdateItem: the table does not exist in this account and region: create it, or correct its name or the region: "},
-		{"expired", expired, "DynamoDB table caps, UpdateItem: the credentials have expired: renew them: "},
-		{"badRequest", badRequest, "DynamoDB table caps, UpdateItem: check that the table's only key is k, a string: "},
-		{"throttled", throttled, "DynamoDB table caps, UpdateItem: the table is throttled: switch it to on-demand, or raise its capacity: "},
-		{"status500", status500, "DynamoDB table caps, UpdateItem: outcome unknown: operation error DynamoDB: UpdateItem, https response error StatusCode: 500"},
-		{"hangs", hangs, "DynamoDB table caps, UpdateItem: outcome unknown: no answer in time: "},
-		{"wrongCRC", wrongCRC, "DynamoDB table caps, UpdateItem: outcome unknown: operation error DynamoDB: UpdateItem, https response error StatusCode: 200, RequestID: , the reply was damaged on its way"},
+		{"denied", ddbtest.Denied, "DynamoDB table caps, UpdateItem: allow dynamodb:UpdateItem and dynamodb:GetItem on the table to this role: "},
+		{"noTable", ddbtest.NoTable, "DynamoDB table caps, UpdateItem: the table does not exist in this account and region: create it, or correct its name or the region: "},
+		{"expired", ddbtest.Expired, "DynamoDB table caps, UpdateItem: the credentials have expired: renew them: "},
+		{"badRequest", ddbtest.BadRequest, "DynamoDB table caps, UpdateItem: check that the table's only key is k, a string: "},
+		{"throttled", ddbtest.Throttled, "DynamoDB table caps, UpdateItem: the table is throttled: switch it to on-demand, or raise its capacity: "},
+		{"status500", ddbtest.Status500, "DynamoDB table caps, UpdateItem: outcome unknown: operation error DynamoDB: UpdateItem, https response error StatusCode: 500"},
+		{"hangs", ddbtest.Hangs, "DynamoDB table caps, UpdateItem: outcome unknown: no answer in time: "},
+		{"wrongCRC", ddbtest.WrongCRC, "DynamoDB table caps, UpdateItem: outcome unknown: operation error DynamoDB: UpdateItem, https response error StatusCode: 200, RequestID: , the reply was damaged on its way"},
 	} {
 		s := newServer(t)
-		s.always(c.fault)
+		s.Always(c.fault)
 		_, err := s.store(patient(c.fault)).Reserve(ctx(t), shared(40), caps.Calls(10))
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: %v\nwant %s...", c.name, err, c.want)
@@ -515,7 +515,7 @@ func TestErrorTexts(t *testing.T) {
 
 // An item with counts that are none is a failure for whoever asks, never a count of 0.
 func TestBrokenItems(t *testing.T) {
-	for name, broken := range map[string]row{
+	for name, broken := range map[string]ddbtest.Row{
 		"fraction":      {"n": {"N": "1.5"}},
 		"exponent":      {"usd": {"N": "1e3"}},
 		"negative":      {"n": {"N": "-3"}},
@@ -529,7 +529,7 @@ func TestBrokenItems(t *testing.T) {
 		for _, c := range []caps.Charge{charge(40), shared(40)} {
 			s := newServer(t)
 			s.put(c.Key, broken)
-			store := s.store(patient(fine))
+			store := s.store(patient(ddbtest.Fine))
 			if u, err := store.Usage(ctx(t), c.Key); err == nil || u != (caps.Usage{}) {
 				t.Errorf("%s: Usage = %+v, %v; want an error", name, u, err)
 			} else if !strings.Contains(err.Error(), "DynamoDB table caps, GetItem: the item is broken: its attribute ") {
@@ -557,7 +557,7 @@ func TestImplausibleReply(t *testing.T) {
 		"counts are text": `{"Attributes":{"n":{"S":"1"},"usd":{"N":"40"},"held":{"N":"40"},"hold:00112233aabbccdd":{"N":"40"}}}`,
 	} {
 		s := newServer(t)
-		s.always(fault{skip: true, body: body})
+		s.Always(ddbtest.Fault{Skip: true, Body: body})
 		out, err := s.store().Reserve(ctx(t), charge(40), caps.Calls(10))
 		if !errors.Is(err, caps.ErrUnknownOutcome) || out != (caps.Outcome{}) {
 			t.Errorf("%s: %+v, %v; want caps.ErrUnknownOutcome", name, out, err)
@@ -581,7 +581,7 @@ func TestConfig(t *testing.T) {
 		}
 	}
 	s, err := New(Config{Client: client, Table: "caps"})
-	if err != nil || s.deadline != 2*time.Second || s.attemptTimeout != 800*time.Millisecond || s.now == nil {
+	if err != nil || s.deadline != 2*time.Second || s.sender.AttemptTimeout != 800*time.Millisecond || s.now == nil {
 		t.Errorf("%+v, %v; want the defaults", s, err)
 	}
 }
@@ -590,13 +590,13 @@ func TestConfig(t *testing.T) {
 func TestErrorAfterUnknown(t *testing.T) {
 	largest := fmt.Sprint(int64(caps.MaxMicroUSD))
 	s := newServer(t)
-	s.put(caller(), row{"n": {"N": "1"}, "usd": {"N": largest}, "held": {"N": "0"}})
-	s.faults(neverCame)
+	s.put(caller(), ddbtest.Row{"n": {"N": "1"}, "usd": {"N": largest}, "held": {"N": "0"}})
+	s.Faults(ddbtest.NeverCame)
 	if _, err := s.store().Reserve(ctx(t), charge(40), caps.Calls(10)); !errors.Is(err, caps.ErrAmount) || errors.Is(err, caps.ErrUnknownOutcome) {
 		t.Errorf("the charge is not there: %v; want caps.ErrAmount and a certain outcome", err)
 	}
-	s.put(caller(), row{"n": {"N": "1"}, "usd": {"N": "10"}, "held": {"N": "0.5"}})
-	s.faults(lost)
+	s.put(caller(), ddbtest.Row{"n": {"N": "1"}, "usd": {"N": "10"}, "held": {"N": "0.5"}})
+	s.Faults(ddbtest.Lost)
 	if _, err := s.store().Reserve(ctx(t), charge(40), caps.Calls(10)); !errors.Is(err, caps.ErrUnknownOutcome) {
 		t.Errorf("the charge is there, in a broken item: %v; want caps.ErrUnknownOutcome", err)
 	}

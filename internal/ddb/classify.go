@@ -1,4 +1,4 @@
-package dynamo
+package ddb
 
 import (
 	"errors"
@@ -6,8 +6,6 @@ import (
 	"net/http"
 
 	"github.com/aws/smithy-go"
-
-	"github.com/seed3e88d9a2/spendcap/caps"
 )
 
 // verdict is what an attempt tells about the write.
@@ -90,19 +88,28 @@ var remedies = map[string]string{
 	"RequestLimitExceeded":                   "the account is throttled: ask for a higher limit",
 }
 
-// explain says which table and operation failed, and what to do if that is known.
-func (s *Store) explain(operation string, unsure bool, err error) error {
+// Explain says which table and operation failed, and what to do if that is known.
+func Explain(table, operation string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if unsure {
-		err = fmt.Errorf("%w: %w", caps.ErrUnknownOutcome, err)
+	if remedy, ok := remedies[codeOf(err)]; ok {
+		err = fmt.Errorf("%s: %w", remedy, err)
 	}
+	return fmt.Errorf("DynamoDB table %s, %s: %w", table, operation, err)
+}
+
+// Misconfigured tells whether err is one that no waiting will cure: the table is
+// missing or of another shape, or the credentials do not allow what is asked.
+func Misconfigured(err error) bool {
+	code := codeOf(err)
+	return remedies[code] != "" && !transient[code]
+}
+
+func codeOf(err error) string {
 	var api smithy.APIError
 	if errors.As(err, &api) {
-		if remedy, ok := remedies[api.ErrorCode()]; ok {
-			err = fmt.Errorf("%s: %w", remedy, err)
-		}
+		return api.ErrorCode()
 	}
-	return fmt.Errorf("DynamoDB table %s, %s: %w", s.table, operation, err)
+	return ""
 }

@@ -1,4 +1,4 @@
-package dynamo
+package ddb
 
 import (
 	"context"
@@ -19,6 +19,9 @@ type probe struct {
 	waited    atomic.Bool // it looked for a connection
 	connected atomic.Bool // and has got one
 }
+
+// Once makes the SDK send a request at most once, outside of [Sender.Attempts].
+func Once(o *dynamodb.Options) { new(probe).once(o) }
 
 // once makes the SDK send the request at most once, and installs the probe.
 func (p *probe) once(o *dynamodb.Options) {

@@ -1,4 +1,4 @@
-package dynamo
+package ddbtest
 
 import (
 	"encoding/json"
@@ -11,19 +11,24 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// This file is a DynamoDB table in memory, as far as this package needs one: GetItem,
-// and UpdateItem with a condition, SET, ADD and REMOVE. It is strict, as DynamoDB is,
-// about names and values that an expression does not use.
+// This file is a DynamoDB table in memory, as far as the stores need one: GetItem, and
+// UpdateItem with a condition, SET, ADD and REMOVE. It is strict, as DynamoDB is, about
+// names and values that an expression does not use.
 
-type row map[string]map[string]string // attribute, type, value
+// attrKey is the partition key of the table.
+const attrKey = "k"
 
-type request struct {
+// Row is an item: attribute, type, value.
+type Row map[string]map[string]string
+
+// Request is the body of a GetItem or an UpdateItem.
+type Request struct {
 	TableName                           string
-	Key                                 row
+	Key                                 Row
 	UpdateExpression                    string
 	ConditionExpression                 string
 	ExpressionAttributeNames            map[string]string
-	ExpressionAttributeValues           row
+	ExpressionAttributeValues           Row
 	ReturnValues                        string
 	ReturnValuesOnConditionCheckFailure string
 	ConsistentRead                      bool
@@ -32,7 +37,7 @@ type request struct {
 // failure is an answer of status 400.
 type failure struct {
 	code, message string
-	item          row
+	item          Row
 }
 
 func (f *failure) Error() string { return f.code + ": " + f.message }
@@ -42,7 +47,7 @@ func invalid(format string, args ...any) *failure {
 }
 
 // get returns the body of a GetItem's answer.
-func (r *request) get(rows map[string]row) any {
+func (r *Request) get(rows map[string]Row) any {
 	if item, ok := rows[r.Key[attrKey]["S"]]; ok {
 		return map[string]any{"Item": item}
 	}
@@ -50,7 +55,7 @@ func (r *request) get(rows map[string]row) any {
 }
 
 // update applies an UpdateItem and returns the body of its answer.
-func (r *request) update(rows map[string]row) (body any, err error) {
+func (r *Request) update(rows map[string]Row) (body any, err error) {
 	defer func() {
 		switch f := recover().(type) {
 		case nil:
@@ -65,7 +70,7 @@ func (r *request) update(rows map[string]row) (body any, err error) {
 		panic(invalid("The provided key element does not match the schema"))
 	}
 	old, exists := rows[key]
-	e := &expression{request: r, item: old, used: map[string]bool{}}
+	e := &expression{Request: r, item: old, used: map[string]bool{}}
 	if r.ConditionExpression != "" {
 		e.tokens = tokens(r.ConditionExpression)
 		holds := e.or()
@@ -80,7 +85,7 @@ func (r *request) update(rows map[string]row) (body any, err error) {
 	}
 	item := maps.Clone(old)
 	if item == nil {
-		item = row{attrKey: {"S": key}}
+		item = Row{attrKey: {"S": key}}
 	}
 	e.tokens = tokens(r.UpdateExpression)
 	e.apply(item)
@@ -102,8 +107,8 @@ func (r *request) update(rows map[string]row) (body any, err error) {
 }
 
 type expression struct {
-	*request
-	item   row
+	*Request
+	item   Row
 	tokens []string
 	used   map[string]bool
 }
@@ -218,10 +223,13 @@ func (e *expression) term() bool {
 			panic(invalid("The BETWEEN operator requires upper bound to be greater than or equal to lower bound"))
 		}
 		return comparable(low, left) && comparable(left, high) && order(low, left) <= 0 && order(left, high) <= 0
-	case "=", ">=":
+	case "=", ">=", "<=":
 		right := e.operand()
-		c := comparable(left, right)
-		return c && (order(left, right) == 0 || op == ">=" && order(left, right) > 0)
+		if !comparable(left, right) {
+			return false
+		}
+		c := order(left, right)
+		return c == 0 || op == ">=" && c > 0 || op == "<=" && c < 0
 	default:
 		panic(invalid("Invalid expression: operator %s", op))
 	}
@@ -240,7 +248,7 @@ func rat(v map[string]string) *big.Rat {
 	return r
 }
 
-func (e *expression) apply(item row) {
+func (e *expression) apply(item Row) {
 	old := e.item
 	seen := map[string]bool{}
 	changed := map[string]bool{}
@@ -302,10 +310,10 @@ func decimal(r *big.Rat) string {
 	return strings.TrimRight(r.FloatString(38), "0")
 }
 
-// size is the item's size as DynamoDB counts it: names and strings by their UTF-8
+// Size is the item's size as DynamoDB counts it: names and strings by their UTF-8
 // bytes, a number by about a byte per two digits and one more, one more if negative
 // (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html).
-func (r row) size() int {
+func (r Row) Size() int {
 	n := 0
 	for name, v := range r {
 		n += len(name) + len(v["S"])
@@ -319,7 +327,7 @@ func (r row) size() int {
 	return n
 }
 
-func mustJSON(v any) []byte {
+func MustJSON(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic(err)
@@ -327,9 +335,9 @@ func mustJSON(v any) []byte {
 	return b
 }
 
-// values is a row as the SDK reads it.
-func values(r row) attributes {
-	a := attributes{}
+// Values is a row as the SDK reads it.
+func Values(r Row) map[string]types.AttributeValue {
+	a := map[string]types.AttributeValue{}
 	for name, v := range r {
 		if n, ok := v["N"]; ok {
 			a[name] = &types.AttributeValueMemberN{Value: n}
