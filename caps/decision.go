@@ -6,8 +6,9 @@ import "time"
 type Scope string
 
 const (
-	ScopeCaller Scope = "caller" // the budget of one caller
-	ScopeGlobal Scope = "global" // the global ceiling, everybody together
+	ScopeCaller  Scope = "caller"  // the budget of one caller
+	ScopeAddress Scope = "address" // the budget of the address that a caller comes from
+	ScopeGlobal  Scope = "global"  // the global ceiling, everybody together
 )
 
 // Amount is a number of calls and of micro-dollars. Each part means something only

@@ -13,8 +13,8 @@ import (
 // site is what guards on one backend have in common.
 type site struct {
 	*env
-	keyer          *caps.Keyer
-	caller, global caps.Budget
+	keyer                   *caps.Keyer
+	caller, address, global caps.Budget // address may be none
 }
 
 // newSite returns a site whose budgets are new.
@@ -35,7 +35,7 @@ func (e *env) newSite(caller, global caps.Cap) *site {
 
 func (s *site) guard(store caps.Store) *caps.Guard {
 	s.Helper()
-	g, err := caps.NewGuard(caps.Config{Store: store, Keyer: s.keyer, Caller: s.caller, Global: s.global, Now: s.clock.Now})
+	g, err := caps.NewGuard(caps.Config{Store: store, Keyer: s.keyer, Caller: s.caller, Address: s.address, Global: s.global, Now: s.clock.Now})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -63,6 +63,9 @@ func (s *site) ceiling() caps.ItemKey {
 	return caps.ItemKey{Budget: s.global.Name, Day: caps.DayOf(s.clock.Now()), Caller: caps.Everybody}
 }
 
+// at is the address of a viewer that is a user: two users are at one.
+func at(n byte) byte { return 101 + n%2 }
+
 // ledger is what really happened, by viewer.
 type ledger struct {
 	mu    sync.Mutex
@@ -85,7 +88,7 @@ const worst caps.MicroUSD = 10
 // request does what a handler does: no reservation, no paid call. It tries a settle or
 // release that failed once more, and otherwise leaves the hold.
 func (l *ledger) request(s *site, g *caps.Guard, n byte, r result) {
-	res, err := g.Reserve(s.ctx(), s.viewer(n), worst)
+	res, err := g.ReserveFrom(s.ctx(), s.viewer(n), s.viewer(at(n)), worst)
 	if err != nil {
 		if res != nil {
 			s.Errorf("a reservation came with the error %v", err)
@@ -135,6 +138,17 @@ func (l *ledger) check(s *site, what string) {
 		sum += l.spent[n]
 	}
 	s.covers(what, s.ceiling(), s.global.Cap, all, sum)
+	if s.address == (caps.Budget{}) {
+		return
+	}
+	calls, spent := map[byte]int64{}, map[byte]caps.MicroUSD{}
+	for n, paid := range l.paid {
+		calls[at(n)] += paid
+		spent[at(n)] += l.spent[n]
+	}
+	for address, paid := range calls {
+		s.covers(what, s.from(address), s.address.Cap, paid, spent[address])
+	}
 }
 
 func (s *site) covers(what string, key caps.ItemKey, limit caps.Cap, paid int64, spent caps.MicroUSD) {

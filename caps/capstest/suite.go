@@ -83,6 +83,11 @@ var suite = []struct {
 	{"GuardOneFault", guardOneFault},
 	{"GuardRandomFaults", guardRandomFaults},
 	{"GuardRestoresTheCaller", guardRestoresTheCaller},
+
+	{"AddressOneUser", addressOneUser},
+	{"AddressManyUsers", addressManyUsers},
+	{"AddressRestores", addressRestores},
+	{"AddressRandomFaults", addressRandomFaults},
 }
 
 // env is what one test has.
