@@ -21,6 +21,7 @@ require (
 	github.com/cdklabs/cdk-nag-go/cdknag/v2 v2.38.2
 	github.com/go-jose/go-jose/v4 v4.1.9
 	github.com/openai/openai-go/v3 v3.99.0
+	github.com/realclientip/realclientip-go v1.0.0
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/urfave/cli/v3 v3.14.0
 	go.yaml.in/yaml/v3 v3.0.6

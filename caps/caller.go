@@ -79,13 +79,15 @@ func (m Mask) Check() error {
 }
 
 // Caller returns the caller that addr belongs to. IPv4 mapped into IPv6 is the
-// IPv4 caller. The error wraps [ErrNoViewerAddress].
+// IPv4 caller. Refused is what no connection can come from (RFC 1122 section 3.2.1.3,
+// RFC 4291 section 2.7): the unspecified address, multicast, and IPv4 broadcast; and a
+// zone, which is of this machine. The error wraps [ErrNoViewerAddress].
 func (m Mask) Caller(addr netip.Addr) (Caller, error) {
 	if err := m.Check(); err != nil {
 		return Caller{}, err
 	}
 	addr = addr.Unmap()
-	if !addr.IsValid() || addr.IsUnspecified() || addr.Zone() != "" {
+	if !addr.IsValid() || addr.IsUnspecified() || addr.IsMulticast() || addr == broadcast || addr.Zone() != "" {
 		return Caller{}, ErrNoViewerAddress
 	}
 	bits := m.IPv6Bits
@@ -103,6 +105,8 @@ func (m Mask) Caller(addr netip.Addr) (Caller, error) {
 	}
 	return Caller{prefix: prefix}, nil
 }
+
+var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
 
 // ViewerCaller returns the caller that the value of CloudFront-Viewer-Address
 // stands for, with the default [Mask].

@@ -70,6 +70,14 @@ func TestViewerCallerNeighbours(t *testing.T) {
 		{"0.0.0.0:443", refuse, "the unspecified address is nobody's"},
 		{":::443", refuse, "the unspecified IPv6 address"},
 		{"::ffff:0.0.0.0:443", refuse, "the unspecified address, mapped"},
+		{"224.0.0.1:443", refuse, "multicast is nobody's"},
+		{"223.255.255.255:443", "223.255.255.255", "the last address before multicast"},
+		{"255.255.255.255:443", refuse, "broadcast"},
+		{"255.255.255.254:443", "255.255.255.254", "reserved, but in use inside some networks"},
+		{"240.0.0.1:443", "240.0.0.1", "the first address behind multicast"},
+		{"ff02::1:443", refuse, "IPv6 multicast"},
+		{"::ffff:224.0.0.1:443", refuse, "multicast, mapped"},
+		{"10.0.0.1:443", "10.0.0.1", "private: an edge of one's own"},
 		{"127.0.0.1:443", "127.0.0.1", "loopback: the local system"},
 		{"::1:443", "::/64", "IPv6 loopback"},
 		{"[198.51.100.10]:443", "198.51.100.10", "brackets around IPv4"},
@@ -150,6 +158,9 @@ func TestMaskCallerRefuses(t *testing.T) {
 	for _, addr := range []netip.Addr{
 		{}, netip.IPv4Unspecified(), netip.IPv6Unspecified(),
 		netip.MustParseAddr("fe80::1%eth0"), netip.MustParseAddr("::ffff:0.0.0.0"),
+		netip.MustParseAddr("255.255.255.255"), netip.MustParseAddr("::ffff:255.255.255.255"),
+		netip.MustParseAddr("224.0.0.1"), netip.MustParseAddr("239.255.255.255"), netip.MustParseAddr("::ffff:224.0.0.1"),
+		netip.MustParseAddr("ff02::1"), netip.MustParseAddr("ffff::1"),
 	} {
 		if got, err := (caps.Mask{}).Caller(addr); !errors.Is(err, caps.ErrNoViewerAddress) || !got.IsZero() {
 			t.Errorf("%v = %v, %v; want ErrNoViewerAddress", addr, got, err)
