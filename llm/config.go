@@ -177,3 +177,45 @@ func (c Config) MaxCost(m Model) (worst Cost, err error) {
 	worst.USD, err = m.Price.worst(input, int64(m.MaxOutputTokens))
 	return worst, err
 }
+
+// TextCost is the most that a call of the model can cost which sends one message of so
+// many bytes of text, after the operator's prompt, and asks for at most maxOutput tokens
+// (0: as many as the model may produce). It is what such a request is held for. The error
+// is the [*RequestError] with which it would be refused.
+func (c Config) TextCost(m Model, bytes, maxOutput int) (Cost, error) {
+	r := Request{Messages: []Message{{Role: User}}}
+	if c.SystemPrompt != "" {
+		r.Messages = append(r.Messages, Message{Role: System, Parts: []Part{{Text: c.SystemPrompt}}})
+	}
+	return c.price(&m, r.counted()+int64(bytes), r.overhead(), m.outputLimit(maxOutput))
+}
+
+// price bounds and prices a request that counts so much against MaxInputBytes, and so
+// much besides.
+func (c Config) price(m *Model, counted, overhead int64, maxOutput int) (Cost, error) {
+	if counted > int64(c.MaxInputBytes) {
+		return Cost{}, c.tooLarge()
+	}
+	in, out := counted+overhead, int64(maxOutput)
+	usd, err := m.Price.worst(in, out)
+	if err != nil {
+		return Cost{}, c.tooLarge()
+	}
+	return Cost{in, out, usd}, nil
+}
+
+func (c Config) tooLarge() error {
+	return &RequestError{
+		Status: 413, Code: CodeTooLarge,
+		Message: fmt.Sprintf("The request is too large: everything that is sent to the model may count %d bytes. Send less.", c.MaxInputBytes),
+	}
+}
+
+// outputLimit is how many tokens a call may produce that asked for so many, 0 for as many
+// as there are.
+func (m *Model) outputLimit(asked int) int {
+	if asked == 0 {
+		return m.MaxOutputTokens
+	}
+	return min(asked, m.MaxOutputTokens)
+}

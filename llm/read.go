@@ -2,7 +2,6 @@ package llm
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/seed3e88d9a2/spendcap/llm/internal/strictjson"
@@ -32,7 +31,7 @@ type reader struct {
 func (s *Service) parse(front Front, body []byte, read func(*reader, string) error, finish func(*reader) error) (*Call, error) {
 	// The longest escape of a byte has six; the rest is for the JSON around.
 	if most := 6*int64(s.config.MaxInputBytes) + 65536; int64(len(body)) > most {
-		return nil, s.tooLarge()
+		return nil, s.config.tooLarge()
 	}
 	d, err := strictjson.New(body)
 	if err != nil {
@@ -69,10 +68,7 @@ func (s *Service) parse(front Front, body []byte, read func(*reader, string) err
 // bound applies the operator's limits and prices the call.
 func (r *reader) bound() error {
 	c, s := r.call, r.service
-	most := c.model.MaxOutputTokens
-	if r.request.MaxOutputTokens == 0 || r.request.MaxOutputTokens > most {
-		r.request.MaxOutputTokens = most
-	}
+	r.request.MaxOutputTokens = c.model.outputLimit(r.request.MaxOutputTokens)
 	r.request.Model = c.model.Upstream
 	if t := s.config.Temperature; t != nil && r.request.Temperature == nil {
 		// Unset is 1 with every provider, which the operator may not want.
@@ -80,24 +76,9 @@ func (r *reader) bound() error {
 			r.request.Temperature = &usual
 		}
 	}
-	counted := r.request.counted()
-	if counted > int64(s.config.MaxInputBytes) {
-		return s.tooLarge()
-	}
-	in, out := counted+r.request.overhead(), int64(r.request.MaxOutputTokens)
-	usd, err := c.model.Price.worst(in, out)
-	if err != nil {
-		return s.tooLarge()
-	}
-	c.worst = Cost{in, out, usd}
-	return nil
-}
-
-func (s *Service) tooLarge() error {
-	return &RequestError{
-		Status: 413, Code: CodeTooLarge,
-		Message: fmt.Sprintf("The request is too large: everything that is sent to the model may count %d bytes. Send less.", s.config.MaxInputBytes),
-	}
+	var err error
+	c.worst, err = s.config.price(c.model, r.request.counted(), r.request.overhead(), r.request.MaxOutputTokens)
+	return err
 }
 
 // refusal makes the error of a request from that of reading it.
