@@ -320,7 +320,7 @@ func TestOutputs(t *testing.T) {
 	rule{func(t template) error {
 		outputs, _ := t["Outputs"].(map[string]any)
 		for name, part := range map[string]string{
-			"SiteURL": "https://", "SideDoorURL": ".execute-api.", "TableName": "Table", "AlarmTopic": "Alarms",
+			"SiteURL": "https://", "SideDoorURL": ".execute-api.", "TableName": "Table", "HmacSecret": "HmacSecret", "AlarmTopic": "Alarms",
 			"Curl1ForgedForwardedFor":  "curl -X POST -H 'X-Forwarded-For: 203.0.113.99' https://",
 			"Curl2ForgedViewerAddress": "curl -X POST -H 'CloudFront-Viewer-Address: 203.0.113.99:1234' https://",
 			"Curl3SideDoor":            ".execute-api.",

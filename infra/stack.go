@@ -26,6 +26,7 @@ func NewStack(scope constructs.Construct, id string, props *Props) (awscdk.Stack
 	output("SiteURL", "The site, through the edge", *c.SiteURL)
 	output("SideDoorURL", "The API's own URL, which answers 401", *c.SideDoorURL)
 	output("TableName", "The table of the counts", *c.Table.TableName())
+	output("HmacSecret", "The secret of the caller keys, for the operator's tool", *c.HMACSecret.SecretArn())
 	output("AlarmTopic", "The topic of the alarms", *c.Alarms.TopicArn())
 	output("Curl1ForgedForwardedFor", "Counted as your own address", fmt.Sprintf("curl -X POST -H 'X-Forwarded-For: 203.0.113.99' %s%s", *c.SiteURL, demo))
 	output("Curl2ForgedViewerAddress", "Counted as your own address", fmt.Sprintf("curl -X POST %s %s%s", forged, *c.SiteURL, demo))

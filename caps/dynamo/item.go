@@ -41,6 +41,26 @@ func mark(c caps.Charge) string {
 	return prefixHold + c.ID
 }
 
+// ReadItem reads an item of the table as a scan gets it: the budget it counts and what
+// that has used. An item that is not one of a budget has a key that cannot be parsed, or
+// lacks the number of calls; that is an error, and so is a count that is not a whole
+// number of 0 or more.
+func ReadItem(item map[string]types.AttributeValue) (caps.ItemKey, caps.Usage, error) {
+	k, ok := item[attrKey].(*types.AttributeValueMemberS)
+	if !ok {
+		return caps.ItemKey{}, caps.Usage{}, fmt.Errorf("the item has no key %s", attrKey)
+	}
+	key, err := caps.ParseItemKey(k.Value)
+	if err != nil {
+		return key, caps.Usage{}, err
+	}
+	if _, ok := item[attrCalls]; !ok {
+		return key, caps.Usage{}, fmt.Errorf("the item has no number of calls %s", attrCalls)
+	}
+	u, err := attributes(item).usage()
+	return key, u, err
+}
+
 // usage reads what an item says, the zero Usage if there is none. A count that is not
 // an integer between 0 and 2^63-1 is an error: nothing may be decided on it. The text
 // does not tell the value.

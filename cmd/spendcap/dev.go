@@ -21,6 +21,7 @@ import (
 	"github.com/seed3e88d9a2/spendcap/internal/assemble"
 	"github.com/seed3e88d9a2/spendcap/internal/attack"
 	"github.com/seed3e88d9a2/spendcap/internal/config"
+	"github.com/seed3e88d9a2/spendcap/internal/deployment"
 	"github.com/seed3e88d9a2/spendcap/internal/edge"
 	"github.com/seed3e88d9a2/spendcap/internal/httpapi"
 	claimsmemory "github.com/seed3e88d9a2/spendcap/internal/idempotency/memory"
@@ -64,7 +65,7 @@ JSON, once it listens: {"edge", "sideDoor", "counts", "model", "try": [{"name", 
 			&cli.StringFlag{Name: "origin", Value: "127.0.0.1:8081", Destination: &o.origin, Usage: "`ADDRESS` of the side door"},
 			configFlag(&o.file),
 			&cli.StringFlag{Name: "dynamodb-endpoint", Destination: &o.endpoint, Usage: "count in the DynamoDB at this `URL`, its table created if missing: for several processes, or to keep counts"},
-			&cli.StringFlag{Name: "dynamodb-table", Value: localTable, Destination: &o.table, Usage: "`NAME` of the table there"},
+			&cli.StringFlag{Name: "dynamodb-table", Value: deployment.LocalTable, Destination: &o.table, Usage: "`NAME` of the table there"},
 			jsonFlag(&o.json),
 		},
 		Action: arguments(0, nil, func(ctx context.Context, _ *cli.Command) error { return runDev(ctx, e, o) }),
@@ -101,7 +102,7 @@ func runDev(ctx context.Context, e env, o devOptions) error {
 			return err
 		}
 		if secrets.HMACKeyDrawn {
-			if secrets.HMACKey, err = stores.sharedKey(ctx, secrets.HMACKey); err != nil {
+			if secrets.HMACKey, err = deployment.ShareLocalKey(ctx, stores.client, stores.table, secrets.HMACKey); err != nil {
 				return fmt.Errorf("-dynamodb-endpoint %s: %w", o.endpoint, err)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -15,5 +16,5 @@ func main() {
 	defer stop()
 	// A second Ctrl-C ends the program at once.
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, env{os.Stdout, os.Stderr, os.LookupEnv}, os.Args[1:]))
+	os.Exit(run(ctx, env{os.Stdout, os.Stderr, os.LookupEnv, time.Now}, os.Args[1:]))
 }

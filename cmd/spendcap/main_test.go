@@ -10,16 +10,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"spendcap": main})
-}
-
-func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script"})
 }
 
 // process is a `spendcap dev` in a process of its own.
@@ -83,6 +80,6 @@ func startToKill(t testing.TB, env []string, args ...string) *process {
 func runForTest(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs strings.Builder
-	code = run(context.Background(), env{&out, &errs, os.LookupEnv}, args)
+	code = run(context.Background(), env{&out, &errs, os.LookupEnv, time.Now}, args)
 	return code, out.String(), errs.String()
 }

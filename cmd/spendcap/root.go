@@ -26,7 +26,8 @@ func root(e env) *cli.Command {
 		ConfigureShellCompletionCommand: completion,
 		CustomRootCommandHelpTemplate:   rootHelp,
 		Commands: []*cli.Command{
-			dev(e), demo(e), prices(e), smokeTest(e),
+			dev(e), demo(e), prices(e),
+			showStatus(e), smokeTest(e),
 		},
 		// Errors come back to run, which prints them.
 		ExitErrHandler: func(context.Context, *cli.Command, error) {},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/urfave/cli/v3"
 )
@@ -14,6 +15,7 @@ import (
 type env struct {
 	stdout, stderr io.Writer
 	lookup         func(name string) (string, bool) // environment variables
+	now            func() time.Time
 }
 
 // Exit codes.

@@ -12,8 +12,8 @@ import (
 )
 
 // This file is a DynamoDB table in memory, as far as the stores need one: GetItem, and
-// UpdateItem with a condition, SET, ADD and REMOVE. It is strict, as DynamoDB is, about
-// names and values that an expression does not use.
+// UpdateItem with a condition, SET, ADD and REMOVE; scan.go has the rest. It is strict,
+// as DynamoDB is, about names and values that an expression does not use.
 
 // attrKey is the partition key of the table.
 const attrKey = "k"
@@ -21,7 +21,7 @@ const attrKey = "k"
 // Row is an item: attribute, type, value.
 type Row map[string]map[string]string
 
-// Request is the body of a GetItem or an UpdateItem.
+// Request is the body of a GetItem, an UpdateItem or a Scan.
 type Request struct {
 	TableName                           string
 	Key                                 Row
@@ -31,7 +31,10 @@ type Request struct {
 	ExpressionAttributeValues           Row
 	ReturnValues                        string
 	ReturnValuesOnConditionCheckFailure string
+	ReturnConsumedCapacity              string
 	ConsistentRead                      bool
+	FilterExpression                    string
+	ExclusiveStartKey                   Row
 }
 
 // failure is an answer of status 400.
@@ -56,15 +59,7 @@ func (r *Request) get(rows map[string]Row) any {
 
 // update applies an UpdateItem and returns the body of its answer.
 func (r *Request) update(rows map[string]Row) (body any, err error) {
-	defer func() {
-		switch f := recover().(type) {
-		case nil:
-		case *failure:
-			err = f
-		default:
-			panic(f)
-		}
-	}()
+	defer recoverFailure(&err)
 	key := r.Key[attrKey]["S"]
 	if key == "" {
 		panic(invalid("The provided key element does not match the schema"))
@@ -104,6 +99,17 @@ func (r *Request) update(rows map[string]Row) (body any, err error) {
 		return map[string]any{"Attributes": item}, nil
 	}
 	return map[string]any{}, nil
+}
+
+// recoverFailure makes an error of a failure that an expression panicked with.
+func recoverFailure(err *error) {
+	switch f := recover().(type) {
+	case nil:
+	case *failure:
+		*err = f
+	default:
+		panic(f)
+	}
 }
 
 type expression struct {
@@ -212,6 +218,14 @@ func (e *expression) term() bool {
 		_, exists := e.item[e.name()]
 		e.want(")")
 		return exists == want
+	case "contains": // of strings
+		e.next()
+		e.want("(")
+		text := e.operand()
+		e.want(",")
+		part := e.operand()
+		e.want(")")
+		return text != nil && strings.Contains(text["S"], part["S"])
 	}
 	left := e.operand()
 	switch op := e.next(); op {

@@ -25,11 +25,13 @@ import (
 
 // Server is the endpoint. Use [New].
 type Server struct {
-	URL string
-	t   testing.TB
+	URL   string
+	Table string // its name; empty: it has any
+	t     testing.TB
 
 	mu     sync.Mutex
 	rows   map[string]Row
+	order  []position // see positions
 	seen   []Seen
 	script func(n int, s Seen) Fault
 }
@@ -216,10 +218,14 @@ func (s *Server) fails(r *Seen) bool {
 func (s *Server) answer(r *Seen) (status int, body []byte) {
 	var answer any
 	var err error
-	switch r.Operation {
-	case "GetItem":
+	switch operation := r.Operation; {
+	case s.Table != "" && r.Request.TableName != s.Table:
+		err = &failure{code: "ResourceNotFoundException", message: "Requested resource not found"}
+	case operation == "GetItem":
 		answer = r.Request.get(s.rows)
-	case "UpdateItem":
+	case operation == "Scan":
+		answer, err = r.Request.scan(s.positions(), s.rows)
+	case operation == "UpdateItem":
 		answer, err = r.Request.update(s.rows)
 	default:
 		err = &failure{code: "UnknownOperationException", message: r.Operation}

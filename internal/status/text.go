@@ -1,0 +1,126 @@
+package status
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Text writes the report for people.
+func (r *Report) Text(w io.Writer, s Style) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s   table %s, UTC day %s", s.paint(bold, "spendcap"), r.Table, r.Day)
+	if left := r.Day.End().Sub(r.AsOf); left > 0 {
+		fmt.Fprintf(&b, ", ends in %s", spell(left))
+	}
+	b.WriteString("\n\n")
+	r.ceiling(&b, s)
+	r.budgets(&b)
+	r.top(&b, s)
+	if r.Broken > 0 {
+		fmt.Fprintf(&b, "%s\n", s.paint(red, fmt.Sprintf("%d items of the day cannot be read and are not counted above: something else writes into the table.", r.Broken)))
+	}
+	if !r.Reads.Complete {
+		fmt.Fprintf(&b, "%s\n", s.paint(red, fmt.Sprintf("PARTIAL: the table has more than the %d MB that were read, so the callers' numbers are too low. The ceiling's are right. Go on with --max-reads %d.", r.Reads.Pages, 10*r.Reads.Pages)))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r *Report) ceiling(b *strings.Builder, s Style) {
+	g := r.Global
+	if g == nil {
+		b.WriteString("everybody  the file has no ceiling\n\n")
+		return
+	}
+	settled, held := g.Usage.Settled(), g.Usage.Held
+	if limit, ok := g.Cap.USD(); ok {
+		fmt.Fprintf(b, "everybody  spend  %s %3d%%  %s used + %s held of %s\n", s.bar(int64(settled), int64(held), int64(limit)),
+			percent(int64(g.Usage.USD), int64(limit)), dollars(settled), dollars(held), dollars(limit))
+	} else {
+		fmt.Fprintf(b, "everybody  spend  %s used + %s held, not limited\n", dollars(settled), dollars(held))
+	}
+	if limit, ok := g.Cap.Calls(); ok {
+		fmt.Fprintf(b, "           calls  %s %3d%%  %d of %d\n", s.bar(g.Usage.Calls, 0, limit), percent(g.Usage.Calls, limit), g.Usage.Calls, limit)
+	} else {
+		fmt.Fprintf(b, "           calls  %d, not limited\n", g.Usage.Calls)
+	}
+	b.WriteString("\n")
+}
+
+func (r *Report) budgets(b *strings.Builder) {
+	rows := [][]string{{"budget", "callers", "capped", "calls", "used", "held", "open holds", "cap of one"}}
+	for _, c := range r.Callers {
+		rows = append(rows, []string{c.Budget, fmt.Sprint(c.Seen), fmt.Sprint(c.Capped), fmt.Sprint(c.Calls), dollars(c.Used), dollars(c.Held), fmt.Sprint(c.OpenHolds), c.Cap.String()})
+	}
+	columns(b, rows)
+}
+
+// columns writes a table whose first and last columns are on the left, the ones between
+// on the right.
+func columns(b *strings.Builder, rows [][]string) {
+	widths := make([]int, len(rows[0])-1)
+	for _, row := range rows {
+		for i := range widths {
+			widths[i] = max(widths[i], len(row[i]))
+		}
+	}
+	for _, row := range rows {
+		line := fmt.Sprintf("%-*s", widths[0], row[0])
+		for i := 1; i < len(widths); i++ {
+			line += fmt.Sprintf("  %*s", widths[i], row[i])
+		}
+		b.WriteString(strings.TrimRight(line+"  "+row[len(row)-1], " ") + "\n")
+	}
+	b.WriteString("\n")
+}
+
+// String is the cap as text, such as "10 calls, $0.050000".
+func (c *Cap) String() string {
+	switch {
+	case c == nil:
+		return "not in the file"
+	case c.USD == nil:
+		return fmt.Sprintf("%d calls", *c.Calls)
+	case c.Calls == nil:
+		return dollars(*c.USD)
+	}
+	return fmt.Sprintf("%d calls, %s", *c.Calls, dollars(*c.USD))
+}
+
+// top tells the callers of the budgets that cost money, and of others only if there are
+// no such.
+func (r *Report) top(b *strings.Builder, s Style) {
+	paid := false
+	for _, c := range r.Callers {
+		paid = paid || c.Seen > 0 && c.costs()
+	}
+	for _, c := range r.Callers {
+		if c.Seen == 0 || paid && !c.costs() {
+			continue
+		}
+		rows := [][]string{{"top of " + c.Budget, "calls", "used", "held", "open holds", ""}}
+		for _, t := range c.Top {
+			mark := ""
+			if t.Capped {
+				mark = s.paint(yellow, "capped")
+			}
+			rows = append(rows, []string{t.Key, fmt.Sprint(t.Calls), dollars(t.Used), dollars(t.Held), fmt.Sprint(t.OpenHolds), mark})
+		}
+		columns(b, rows)
+	}
+}
+
+func (c Callers) costs() bool {
+	return c.Used+c.Held > 0 || c.Cap != nil && c.Cap.USD != nil
+}
+
+// spell is a time in hours and minutes, rounded up to the minute.
+func spell(d time.Duration) string {
+	minutes := int64((d + time.Minute - 1) / time.Minute)
+	if minutes < 60 {
+		return fmt.Sprintf("%d min", minutes)
+	}
+	return fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
+}
