@@ -20,14 +20,6 @@ func deploymentFlags(o *deployment.Options) []cli.Flag {
 	}
 }
 
-// addressFlags are for commands that turn addresses into caller keys.
-func addressFlags(o *deployment.Options, file *string) []cli.Flag {
-	return []cli.Flag{
-		configFlag(file),
-		&cli.StringFlag{Name: "hmac-secret", Category: "Which deployment", Destination: &o.HMACSecret, DefaultText: "the stack's", Usage: "`NAME` or ARN of the secret of the caller keys in Secrets Manager; SPENDCAP_HMAC_KEY comes before it"},
-	}
-}
-
 // find finds the deployment and runs the action on it. What goes wrong comes back with
 // what can be done about it.
 func find(ctx context.Context, e env, o deployment.Options, action func(*deployment.Deployment) error) error {

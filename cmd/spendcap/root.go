@@ -26,7 +26,7 @@ func root(e env) *cli.Command {
 		ConfigureShellCompletionCommand: completion,
 		CustomRootCommandHelpTemplate:   rootHelp,
 		Commands: []*cli.Command{
-			dev(e), demo(e), prices(e),
+			dev(e), demo(e), prices(e), simulateDay(e),
 			showStatus(e), smokeTest(e),
 		},
 		// Errors come back to run, which prints them.

@@ -24,8 +24,20 @@ func (e env) style() status.Style {
 	none, _ := e.lookup("NO_COLOR")
 	s := status.Style{Color: none == ""}
 	const beside = 75 // what stands before and behind a bar
-	if width, _, err := term.GetSize(int(e.stdout.(*os.File).Fd())); err == nil {
+	if width := e.columns(); width > 0 {
 		s.Width = min(max(width-beside, 10), 60)
 	}
 	return s
+}
+
+// columns is the width of the terminal that standard output is; 0 if it is none.
+func (e env) columns() int {
+	if !isTerminal(e.stdout) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(e.stdout.(*os.File).Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }

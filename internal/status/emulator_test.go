@@ -16,7 +16,6 @@ import (
 
 	"github.com/seed3e88d9a2/spendcap/caps"
 	"github.com/seed3e88d9a2/spendcap/caps/dynamo"
-	"github.com/seed3e88d9a2/spendcap/internal/ddb/ddbtest"
 )
 
 // The emulator at SPENDCAP_TEST_DYNAMODB understands the filter, and what the store
@@ -38,7 +37,7 @@ func TestEmulatorReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := config(t, ddbtest.New(t))
+	c := config(t, newTable(t))
 	c.Client, c.Store, c.Table, c.Now = client, store, name, time.Now
 	reserve := func(day caps.Day, caller, id string, amount caps.MicroUSD) caps.Charge {
 		charge := caps.Charge{Key: caps.ItemKey{Budget: "caller", Day: day, Caller: caller}, Amount: amount, ID: id}
