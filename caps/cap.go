@@ -1,6 +1,8 @@
 package caps
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 )
@@ -82,4 +84,42 @@ func (c Cap) Remaining(u Usage) Amount {
 		Calls: max(0, c.calls.n-u.Calls),
 		USD:   max(0, MicroUSD(c.usd.n)-u.USD),
 	}
+}
+
+// capJSON is a cap in JSON. A part that the cap does not limit is absent.
+type capJSON struct {
+	Calls *int64    `json:"calls,omitempty"`
+	USD   *MicroUSD `json:"usd,omitempty"`
+}
+
+// MarshalJSON writes the cap as {"calls":10,"usd":"0.050000"}, without the part that it
+// does not limit.
+func (c Cap) MarshalJSON() ([]byte, error) {
+	var j capJSON
+	if n, limited := c.Calls(); limited {
+		j.Calls = &n
+	}
+	if n, limited := c.USD(); limited {
+		j.USD = &n
+	}
+	return json.Marshal(j)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes. Other fields are errors: a misspelt one
+// would be a limit that does not hold.
+func (c *Cap) UnmarshalJSON(b []byte) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	var j capJSON
+	if err := d.Decode(&j); err != nil {
+		return err
+	}
+	*c = Cap{}
+	if j.Calls != nil {
+		*c = c.AndCalls(*j.Calls)
+	}
+	if j.USD != nil {
+		*c = c.AndUSD(*j.USD)
+	}
+	return nil
 }

@@ -38,6 +38,18 @@ func ParseDay(s string) (Day, error) {
 // String gives the date in the form 2006-01-02.
 func (d Day) String() string { return d.Start().Format(time.DateOnly) }
 
+// MarshalText gives the form of [Day.String].
+func (d Day) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads what [ParseDay] reads.
+func (d *Day) UnmarshalText(text []byte) error {
+	day, err := ParseDay(string(text))
+	if err == nil {
+		*d = day
+	}
+	return err
+}
+
 // Start is 00:00 UTC of the day.
 func (d Day) Start() time.Time { return time.Unix(int64(d)*secondsPerDay, 0).UTC() }
 

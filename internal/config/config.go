@@ -35,6 +35,17 @@ type Config struct {
 	AllowedOrigins []string
 }
 
+// Budgets are those of Caller, Global and Demo that the file has.
+func (c *Config) Budgets() []caps.Budget {
+	var budgets []caps.Budget
+	for _, b := range []caps.Budget{c.Caller, c.Global, c.Demo} {
+		if b != (caps.Budget{}) {
+			budgets = append(budgets, b)
+		}
+	}
+	return budgets
+}
+
 // Names of the budgets. They are part of the items' keys in the store, so another
 // name would start the counts of the day afresh.
 const (
