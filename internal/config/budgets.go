@@ -13,11 +13,20 @@ func (s section) caps(c *Config) {
 		}
 		return
 	}
-	group, ok := s.section("caps", "caller", "global")
+	group, ok := s.section("caps", "caller", "address", "global")
 	if !ok {
 		return
 	}
-	if group.required("caller", "set calls, usd or both for one viewer address and UTC day") {
+	if c.Auth == nil && group.has("address") && !s.has("auth") {
+		s.at(group.values["address"], group.field("address"), "this is for signed-in callers, and there is no auth: callers are addresses, and caps.caller is their cap")
+	}
+	c.Address = group.budget("address", addressBudget)
+	if c.Auth != nil && !c.Auth.Anonymous && !s.reported("auth.anonymous") {
+		c.Caller = caps.Budget{Name: callerBudget, Cap: caps.Calls(0)}
+		if group.has("caller") {
+			s.at(group.values["caller"], group.field("caller"), "this is for callers without a token, which auth.anonymous refuses: remove it, or write allow there")
+		}
+	} else if group.required("caller", "set calls, usd or both for one viewer address and UTC day") {
 		c.Caller = group.budget("caller", callerBudget)
 	}
 	if group.required("global", "set calls, usd or both for everybody together and UTC day: many addresses are many callers, so this bounds the bill") {
@@ -32,18 +41,26 @@ func (s section) budget(key, name string) caps.Budget {
 	if !ok {
 		return caps.Budget{}
 	}
-	if !group.has("calls") && !group.has("usd") {
-		s.add(group.line, group.path, "limits nothing: set calls, usd or both")
+	limit, ok := group.cap()
+	if !ok {
 		return caps.Budget{}
 	}
-	b := caps.Budget{Name: name}
-	if n, ok := group.integer("calls", 0, maxCalls); ok {
-		b.Cap = b.Cap.AndCalls(n)
+	return caps.Budget{Name: name, Cap: limit}
+}
+
+// cap reads calls and usd, of which one at least has to be given.
+func (s section) cap() (c caps.Cap, ok bool) {
+	if !s.has("calls") && !s.has("usd") {
+		s.add(s.line, s.path, "limits nothing: set calls, usd or both")
+		return c, false
 	}
-	if amount, ok := group.usd("usd"); ok {
-		b.Cap = b.Cap.AndUSD(amount)
+	if n, ok := s.integer("calls", 0, maxCalls); ok {
+		c = c.AndCalls(n)
 	}
-	return b
+	if amount, ok := s.usd("usd"); ok {
+		c = c.AndUSD(amount)
+	}
+	return c, true
 }
 
 // demo reads the cap of the demo endpoint, which calls nothing and so costs nothing.

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
+	"github.com/seed3e88d9a2/spendcap/internal/auth"
 	"github.com/seed3e88d9a2/spendcap/llm"
 )
 
@@ -16,8 +17,16 @@ import (
 type Config struct {
 	// Caller and Global cap the guarded calls: one caller on one UTC day, and everybody
 	// together. Both are the zero Budget if the file has no caps, which it may only if
-	// it has no llm either.
+	// it has no llm either. Where anonymous callers are refused, Caller has a cap of 0.
 	Caller, Global caps.Budget
+
+	// Address caps all signed-in callers of one viewer address together; the zero Budget
+	// if the file has no caps.address.
+	Address caps.Budget
+
+	// Auth says who is signed in, and what each tier may use; nil if the file has no auth,
+	// and everybody is counted by address.
+	Auth *auth.Config
 
 	// Demo caps POST /api/demo/cap for one caller. It is a budget of its own and has no
 	// ceiling. It is the zero Budget, and the endpoint is off, if the file has no demo.
@@ -49,10 +58,15 @@ func (c *Config) Budgets() []caps.Budget {
 // Names of the budgets. They are part of the items' keys in the store, so another
 // name would start the counts of the day afresh.
 const (
-	callerBudget = "caller"
-	globalBudget = "global"
-	demoBudget   = "demo"
+	callerBudget  = "caller"
+	userBudget    = "user" // of all tiers: who changes the tier keeps what is used
+	addressBudget = "address"
+	globalBudget  = "global"
+	demoBudget    = "demo"
 )
+
+// User is the budget of a signed-in caller of a tier.
+func (c *Config) User(t auth.Tier) caps.Budget { return caps.Budget{Name: userBudget, Cap: t.Cap} }
 
 // LoadFile reads the file at path. What is wrong with its content comes back as an
 // [*Error].
@@ -86,12 +100,14 @@ func Load(r io.Reader) (*Config, error) {
 	}
 	p := new(problems)
 	c := new(Config)
-	if top, ok := p.group(root, "", "caps", "demo", "viewer", "cors", "llm"); ok {
+	if top, ok := p.group(root, "", "caps", "demo", "viewer", "cors", "auth", "tiers", "llm"); ok {
+		top.auth(c)
 		top.caps(c)
 		top.demo(c)
 		top.viewer(c)
 		top.cors(c)
 		top.llm(c)
+		top.looser(c)
 		top.ceiling(c)
 		if !top.has("llm") && !top.has("demo") {
 			p.add(top.line, "", "neither llm nor demo is given: there is nothing to guard")

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -165,9 +164,19 @@ func (s section) ceiling(c *Config) {
 		s.add(s.lineOf(model), model, "one call may cost more than can be counted: lower its prices or max_output_tokens")
 		return
 	}
-	for _, b := range []caps.Budget{c.Caller, c.Global} {
-		field := fmt.Sprintf("caps.%s.usd", b.Name)
-		most, limited := b.Cap.USD()
+	type limit struct {
+		field string
+		cap   caps.Cap
+	}
+	limits := []limit{{"caps.caller.usd", c.Caller.Cap}, {"caps.address.usd", c.Address.Cap}, {"caps.global.usd", c.Global.Cap}}
+	if c.Auth != nil {
+		for i, t := range c.Auth.Tiers {
+			limits = append(limits, limit{index("tiers", i) + ".usd", t.Cap})
+		}
+	}
+	for _, l := range limits {
+		field := l.field
+		most, limited := l.cap.USD()
 		if limited && most > 0 && most < cost {
 			s.add(s.lineOf(field), field, "%s dollars do not hold one call of %s, which may cost %s: raise the cap, or lower llm.max_input_bytes or %s.max_output_tokens",
 				most, quote(c.LLM.Models[i].Name), cost, model)

@@ -101,6 +101,14 @@ func (p *problems) reported(field string) bool {
 	})
 }
 
+// inside tells whether something is wrong with the field, what contains it, or what it
+// contains.
+func (p *problems) inside(field string) bool {
+	return p.reported(field) || slices.ContainsFunc(p.list, func(q Problem) bool {
+		return strings.HasPrefix(q.Field, field+".") || strings.HasPrefix(q.Field, field+"[")
+	})
+}
+
 // err returns what has been collected, or nil.
 func (p *problems) err() error {
 	if len(p.list) == 0 {

@@ -9,13 +9,16 @@ import (
 	"github.com/seed3e88d9a2/spendcap/internal/config"
 )
 
+// top are the sections of the file.
+const top = "caps, demo, viewer, cors, auth, tiers, llm"
+
 // refused are files with what is said about them, to the letter.
 var refused = []struct{ name, text, want string }{
 	{"empty", "", "the file is empty: start from the spendcap.yaml that comes with spendcap"},
 	{"comments only", "# nothing\n", "the file is empty: start from the spendcap.yaml that comes with spendcap"},
-	{"nothing in the document", "---\n", "line 2: nothing stands where a group of keys has to: caps, demo, viewer, cors, llm"},
-	{"a list", "- 1\n", "line 1: a list stands where a group of keys has to: caps, demo, viewer, cors, llm"},
-	{"a text", "hello\n", `line 1: the text "hello" stands where a group of keys has to: caps, demo, viewer, cors, llm`},
+	{"nothing in the document", "---\n", "line 2: nothing stands where a group of keys has to: " + top},
+	{"a list", "- 1\n", "line 1: a list stands where a group of keys has to: " + top},
+	{"a text", "hello\n", `line 1: the text "hello" stands where a group of keys has to: ` + top},
 	{"two documents", "demo: {calls: 1}\n---\ndemo: {calls: 2}\n", "line 2: a second document starts here: keep everything in one, without ---"},
 	{"a broken second document", "demo: {calls: 1}\n---\na: b: c\n", "line 3: not valid YAML: mapping values are not allowed in this context"},
 	{"no YAML", "demo: {calls: 1\n", "line 1: not valid YAML: did not find expected ',' or '}'"},
@@ -25,19 +28,19 @@ var refused = []struct{ name, text, want string }{
 	{"very deep", strings.Repeat("[", 20_000), "not valid YAML: exceeded max depth of 10000"},
 	{"nothing to guard", "caps: {caller: {calls: 1}, global: {calls: 1}}\n", "line 1: neither llm nor demo is given: there is nothing to guard"},
 
-	{"unknown key", "demo: {calls: 1}\ndemos: 1\n", "line 2: demos: unknown key: known here are caps, demo, viewer, cors, llm"},
+	{"unknown key", "demo: {calls: 1}\ndemos: 1\n", "line 2: demos: unknown key: known here are " + top},
 	{"unknown key inside", "demo: {calls: 1, usd: 1}\n", "line 1: demo.usd: unknown key: known here are calls"},
-	{"another case", "Demo: {calls: 1}\ndemo: {calls: 1}\n", "line 1: Demo: unknown key: known here are caps, demo, viewer, cors, llm"},
-	{"strange key", "demo: {calls: 1}\n\"a b\\n\": 1\n", `line 2: "a b\n": unknown key: known here are caps, demo, viewer, cors, llm`},
-	{"long key", "demo: {calls: 1}\n" + strings.Repeat("k", 100) + ": 1\n", `line 2: "` + strings.Repeat("k", 40) + `"...: unknown key: known here are caps, demo, viewer, cors, llm`},
-	{"null key", "demo: {calls: 1}\n~: 1\n", `line 2: "~": unknown key: known here are caps, demo, viewer, cors, llm`},
+	{"another case", "Demo: {calls: 1}\ndemo: {calls: 1}\n", "line 1: Demo: unknown key: known here are " + top},
+	{"strange key", "demo: {calls: 1}\n\"a b\\n\": 1\n", `line 2: "a b\n": unknown key: known here are ` + top},
+	{"long key", "demo: {calls: 1}\n" + strings.Repeat("k", 100) + ": 1\n", `line 2: "` + strings.Repeat("k", 40) + `"...: unknown key: known here are ` + top},
+	{"null key", "demo: {calls: 1}\n~: 1\n", `line 2: "~": unknown key: known here are ` + top},
 	{"secret", "demo: {calls: 1}\nhmac_key: 0123\n", "line 2: hmac_key: unknown key: secrets do not belong in this file, they come from the environment or from Secrets Manager"},
 	{"API key", "demo: {calls: 1, API_KEY: sk-1}\n", "line 1: demo.API_KEY: unknown key: secrets do not belong in this file, they come from the environment or from Secrets Manager"},
 	{"repeated key", "demo: {calls: 1}\ndemo: {calls: 2}\n", "line 2: demo: given twice, first in line 1: keep one"},
 	{"repeated key inside", "demo:\n  calls: 1\n  calls: 1\n", "line 3: demo.calls: given twice, first in line 2: keep one"},
 	{"repeated key in quotes", "demo: {calls: 1, \"calls\": 1}\n", "line 1: demo.calls: given twice, first in line 1: keep one"},
 	{"a list as a key", "demo: {calls: 1, ? [a] : 1}\n", "line 1: demo: a list stands where a key has to: write one of calls"},
-	{"a group as a key", "? {a: 1}\n: 1\n", "line 1: a group of keys stands where a key has to: write one of caps, demo, viewer, cors, llm\nline 1: neither llm nor demo is given: there is nothing to guard"},
+	{"a group as a key", "? {a: 1}\n: 1\n", "line 1: a group of keys stands where a key has to: write one of " + top + "\nline 1: neither llm nor demo is given: there is nothing to guard"},
 
 	{"anchor", "demo: &d {calls: 1}\n", "line 1: demo: &d is an anchor: remove it, aliases are not followed"},
 	{"anchor of a value", "demo: {calls: &n 1}\n", "line 1: demo.calls: &n is an anchor: remove it, aliases are not followed"},
@@ -62,7 +65,7 @@ var refused = []struct{ name, text, want string }{
 	{"caps without a ceiling", "demo: {calls: 1}\ncaps: {caller: {calls: 1}}\n", "line 2: caps.global: missing: set calls, usd or both for everybody together and UTC day: many addresses are many callers, so this bounds the bill"},
 	{"a cap that limits nothing", "demo: {calls: 1}\ncaps:\n  caller: {}\n  global: {calls: 1}\n", "line 3: caps.caller: limits nothing: set calls, usd or both"},
 	{"budget as a number", "demo: {calls: 1}\ncaps: {caller: 5, global: {calls: 1}}\n", `line 2: caps.caller: the text "5" stands where a group of keys has to: calls, usd`},
-	{"caps as a list", "demo: {calls: 1}\ncaps: []\n", "line 2: caps: a list stands where a group of keys has to: caller, global"},
+	{"caps as a list", "demo: {calls: 1}\ncaps: []\n", "line 2: caps: a list stands where a group of keys has to: caller, address, global"},
 	{"prefixes", "demo: {calls: 1}\nviewer: {ipv4_prefix: 33, ipv6_prefix: 65}\n", "line 2: viewer.ipv4_prefix: \"33\" is not between 1 and 32\nline 2: viewer.ipv6_prefix: \"65\" is not between 1 and 64"},
 	{"prefixes of 0", "demo: {calls: 1}\nviewer: {ipv4_prefix: 0, ipv6_prefix: 0}\n", "line 2: viewer.ipv4_prefix: \"0\" is not between 1 and 32\nline 2: viewer.ipv6_prefix: \"0\" is not between 1 and 64"},
 
@@ -276,7 +279,7 @@ line 4: llm.models[0].input_usd_per_million: "x" is not a plain decimal number: 
 line 6: caps.caller.calls: "ten" is not a whole number: write digits only, without a leading zero, such as 10
 line 7: caps.global.eur: unknown key: known here are calls, usd
 line 8: demo.calls: "0x10" is not a whole number: write digits only, without a leading zero, such as 10
-line 9: extra: unknown key: known here are caps, demo, viewer, cors, llm`
+line 9: extra: unknown key: known here are ` + top
 	if errorText(err) != want {
 		t.Errorf("%v\nwant\n%s", err, want)
 	}
