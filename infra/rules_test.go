@@ -304,7 +304,7 @@ func TestBucketTakesTLSOnly(t *testing.T) {
 func TestDashboard(t *testing.T) {
 	rule{func(t template) error {
 		body := text(t.at("AWS::CloudWatch::Dashboard", "Dashboard", "Properties/DashboardBody"))
-		for _, part := range []string{"GlobalUsedMicroUSD", "GlobalCapMicroUSD", "GlobalUsedPercent", "Admitted", "RefusedCaller", "RefusedGlobal",
+		for _, part := range []string{"GlobalUsedMicroUSD", "GlobalCapMicroUSD", "GlobalUsedPercent", "Admitted", "RefusedCaller", "RefusedAddress", "RefusedGlobal",
 			"LockRefused", "MissingAddress", "StoreErrors", "Latency", "Overruns", "SettledMicroUSD"} {
 			if !strings.Contains(body, part) {
 				return fmt.Errorf("the dashboard lacks %s", part)

@@ -49,6 +49,7 @@ Examples:
   spendcap dev
   spendcap dev --config examples/config/openai.yaml --edge 127.0.0.1:9080
   spendcap dev --dynamodb-endpoint http://127.0.0.1:8000    # counts outlive the process
+  spendcap dev --config examples/config/tiers.yaml --jwks keys.json    # signed-in callers
 
 Environment:
   SPENDCAP_ORIGIN_SECRET  the edge's secret; unset, each run draws its own
@@ -66,6 +67,7 @@ JSON, once it listens: {"edge", "sideDoor", "counts", "model", "try": [{"name", 
 			configFlag(&o.file),
 			&cli.StringFlag{Name: "dynamodb-endpoint", Destination: &o.endpoint, Usage: "count in the DynamoDB at this `URL`, its table created if missing: for several processes, or to keep counts"},
 			&cli.StringFlag{Name: "dynamodb-table", Value: deployment.LocalTable, Destination: &o.table, Usage: "`NAME` of the table there"},
+			&cli.StringFlag{Name: "jwks", Destination: &o.jwks, Usage: "take the keys of auth.issuer from this `FILE` or URL, a JSON Web Key Set, and not from the issuer"},
 			jsonFlag(&o.json),
 		},
 		Action: arguments(0, nil, func(ctx context.Context, _ *cli.Command) error { return runDev(ctx, e, o) }),
@@ -73,8 +75,8 @@ JSON, once it listens: {"edge", "sideDoor", "counts", "model", "try": [{"name", 
 }
 
 type devOptions struct {
-	edge, origin, file, endpoint, table string
-	json                                bool
+	edge, origin, file, endpoint, table, jwks string
+	json                                      bool
 }
 
 func runDev(ctx context.Context, e env, o devOptions) error {
@@ -120,6 +122,10 @@ func runDev(ctx context.Context, e env, o devOptions) error {
 		return err
 	}
 
+	routes, err := localRoutes(cfg.Auth, o.jwks)
+	if err != nil {
+		return err
+	}
 	origin, err := listen(o.origin, "origin")
 	if err != nil {
 		return err
@@ -139,7 +145,7 @@ func runDev(ctx context.Context, e env, o devOptions) error {
 	}
 	return serve(ctx, log,
 		server{front, plays},
-		server{origin, httpapi.New(httpapi.Config{Handler: handler.Handle})})
+		server{origin, httpapi.New(httpapi.Config{Handler: handler.Handle, Routes: routes, Logger: log})})
 }
 
 // reachable is how a listener is reached from this machine: one on every address, on

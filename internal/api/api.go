@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
+	"github.com/seed3e88d9a2/spendcap/internal/auth"
 	"github.com/seed3e88d9a2/spendcap/internal/idempotency"
 	"github.com/seed3e88d9a2/spendcap/internal/metrics"
 	"github.com/seed3e88d9a2/spendcap/llm"
@@ -25,6 +26,11 @@ type Config struct {
 	Mask caps.Mask   // which addresses are one caller
 	Demo *caps.Guard // counts POST /api/demo/cap; nil: there is no such endpoint
 	Paid *caps.Guard // guards the paid calls, and answers GET /api/cap; nil: there are none
+
+	// Auth says who is signed in; nil: nobody. Tiers has the guard of each of its tiers, in
+	// the place of Paid for signed-in callers.
+	Auth  *auth.Config
+	Tiers map[string]*caps.Guard
 
 	LLM          *llm.Service        // makes the paid calls; nil: there are none
 	MaxBodyBytes int                 // of a paid call's request, decoded
@@ -57,6 +63,13 @@ func New(c Config) (*Handler, error) {
 	if c.LLM != nil && (c.Paid == nil || c.MaxBodyBytes < 1) {
 		return nil, errors.New("api.Config.LLM needs Paid and MaxBodyBytes: without a guard every call would be free")
 	}
+	if c.Auth != nil && c.Paid != nil {
+		for _, t := range c.Auth.Tiers {
+			if c.Tiers[t.Name] == nil {
+				return nil, fmt.Errorf("api.Config.Tiers has no guard for the tier %s: every call of it would be free", t.Name)
+			}
+		}
+	}
 	if err := c.Mask.Check(); err != nil {
 		return nil, fmt.Errorf("api.Config.Mask: %w", err)
 	}
@@ -81,9 +94,15 @@ type request struct {
 	metrics *metrics.Request
 	log     *slog.Logger
 
-	caller caps.Caller // from the caller step on
-	steps  []step      // of the endpoint, from the route step on
-	paid   paid        // of a guarded call
+	// From the caller step on.
+	caller  caps.Caller // who is counted: the address, or the signed-in user
+	address caps.Caller
+	tier    string      // of a signed-in user
+	guard   *caps.Guard // of the caller's paid calls
+	path    string      // of the endpoint, the same for signed-in callers
+
+	steps []step // of the endpoint, from the route step on
+	paid  paid   // of a guarded call
 }
 
 // Handle answers one event. The error is always nil: whatever goes wrong is an

@@ -9,6 +9,7 @@ import (
 
 type capBody struct {
 	CountedAs string    `json:"countedAs"`
+	Tier      string    `json:"tier,omitempty"`  // of a signed-in caller
 	Calls     *calls    `json:"calls,omitempty"` // absent if the cap does not limit calls
 	Spend     *spend    `json:"spend,omitempty"` // absent if the cap does not limit dollars
 	ResetAt   time.Time `json:"resetAt"`
@@ -32,11 +33,11 @@ type spend struct {
 // readCap tells the caller about its own bucket for paid calls without taking
 // anything out of it.
 func (r *request) readCap(ctx context.Context) *answer {
-	d, err := r.Paid.Usage(ctx, r.caller)
+	d, err := r.guard.Usage(ctx, r.caller)
 	if err != nil {
 		return r.storeUnavailable(ctx, err)
 	}
-	body := capBody{CountedAs: r.caller.String(), ResetAt: d.ResetAt}
+	body := capBody{CountedAs: r.caller.String(), Tier: r.tier, ResetAt: d.ResetAt}
 	if n, limited := d.Cap.Calls(); limited {
 		body.Calls = &calls{d.Used.Calls, n, d.Remaining.Calls}
 	}

@@ -60,6 +60,8 @@ func (r *request) countDecision(d caps.Decision) {
 		r.metrics.Count(metrics.Admitted)
 	case d.Scope == caps.ScopeGlobal:
 		r.metrics.Count(metrics.RefusedGlobal)
+	case d.Scope == caps.ScopeAddress:
+		r.metrics.Count(metrics.RefusedAddress)
 	default:
 		r.metrics.Count(metrics.RefusedCaller)
 	}

@@ -87,7 +87,7 @@ func (r *request) claimKey(ctx context.Context) *answer {
 	if !sent || r.Idempotency == nil {
 		return nil
 	}
-	begun, err := r.Idempotency.Begin(ctx, r.caller, key, r.event.RawPath, r.paid.body)
+	begun, err := r.Idempotency.Begin(ctx, r.caller, key, r.path, r.paid.body)
 	if err != nil {
 		return r.paidStoreUnavailable(ctx, err)
 	}
@@ -115,9 +115,10 @@ func (r *request) claimKey(ctx context.Context) *answer {
 	}
 }
 
-// reserve takes the worst case out of the caller's budget and out of the ceiling.
+// reserve takes the worst case out of the caller's budget, for a signed-in caller out of
+// that of the address, and out of the ceiling.
 func (r *request) reserve(ctx context.Context) *answer {
-	res, err := r.Paid.Reserve(ctx, r.caller, r.paid.call.Worst())
+	res, err := r.guard.ReserveFrom(ctx, r.caller, r.address, r.paid.call.Worst())
 	if err != nil {
 		r.abandonClaim(ctx)
 		return r.paidStoreUnavailable(ctx, err)

@@ -29,7 +29,7 @@ var (
 	message        = append([]step{{"parse and price", (*request).parseMessages}}, paidCall...)
 	paidCall       = []step{
 		{"idempotency", (*request).claimKey},
-		{"reserve", (*request).reserve}, // the caller, then the ceiling
+		{"reserve", (*request).reserve}, // the caller, the address of a signed-in one, then the ceiling
 		{"paid call", (*request).makeCall},
 		{"settle", (*request).settle},
 		{"answer", (*request).answerCall},

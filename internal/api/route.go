@@ -30,7 +30,7 @@ func (h *Handler) routeTable() map[string]route {
 // retries a GET up to three times, a POST never
 // (https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/RequestAndResponseBehaviorCustomOrigin.html).
 func (r *request) findRoute(context.Context) *answer {
-	methods, ok := r.routes[r.event.RawPath]
+	methods, ok := r.routes[r.path]
 	if !ok {
 		return failure(404, "not_found")
 	}

@@ -19,6 +19,8 @@ func sentence(d caps.Decision) string {
 		return "This is closed at the moment."
 	case d.Scope == caps.ScopeGlobal:
 		why = "Today's budget for everybody is used up."
+	case d.Scope == caps.ScopeAddress:
+		why = "Today's budget of all users at your network address together is used up."
 	case callsGone && calls == 1:
 		why = "You have used today's 1 call."
 	case callsGone:

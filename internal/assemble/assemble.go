@@ -41,25 +41,36 @@ func Handler(p Parts) (*api.Handler, error) {
 		return nil, err
 	}
 	store := metrics.Store(p.Store)
-	guard := func(caller, global caps.Budget) (*caps.Guard, error) {
+	guard := func(caller, address, global caps.Budget) (*caps.Guard, error) {
 		if caller == (caps.Budget{}) {
 			return nil, nil
 		}
-		return caps.NewGuard(caps.Config{Store: store, Keyer: keyer, Caller: caller, Global: global, Now: p.Now})
+		return caps.NewGuard(caps.Config{Store: store, Keyer: keyer, Caller: caller, Address: address, Global: global, Now: p.Now})
 	}
-	demo, err := guard(p.Config.Demo, caps.Budget{})
+	none := caps.Budget{}
+	demo, err := guard(p.Config.Demo, none, none)
 	if err != nil {
 		return nil, fmt.Errorf("demo: %w", err)
 	}
-	paid, err := guard(p.Config.Caller, p.Config.Global)
+	paid, err := guard(p.Config.Caller, none, p.Config.Global)
 	if err != nil {
 		return nil, fmt.Errorf("caps: %w", err)
+	}
+	tiers := make(map[string]*caps.Guard)
+	if p.Config.Auth != nil && paid != nil {
+		for _, t := range p.Config.Auth.Tiers {
+			if tiers[t.Name], err = guard(p.Config.User(t), p.Config.Address, p.Config.Global); err != nil {
+				return nil, fmt.Errorf("tiers: %s: %w", t.Name, err)
+			}
+		}
 	}
 	c := api.Config{
 		Lock:           p.Lock,
 		Mask:           p.Config.Mask,
 		Demo:           demo,
 		Paid:           paid,
+		Auth:           p.Config.Auth,
+		Tiers:          tiers,
 		AllowedOrigins: p.Config.AllowedOrigins,
 		Metrics:        p.Metrics,
 		Logger:         p.Logger,

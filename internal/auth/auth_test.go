@@ -27,7 +27,7 @@ func TestTier(t *testing.T) {
 		"[pro team]": "team", // the first in the file
 		"paid":       "free", // the claim's value counts, not the tier's name
 		"Pro":        "free", " pro": "free", "pro team": "free", "[pro": "free", "pro]": "free", "[]": "free",
-		"[pro]": "free", "map[pro:true]": "free", "[[pro]]": "free", "[a,pro]": "free",
+		"map[pro:true]": "free", "[[pro]]": "free", "[a,pro]": "free",
 	} {
 		if _, tier, err := config().User(map[string]string{"iss": issuer, "sub": "u", "groups": claim}); tier != want || err != nil {
 			t.Errorf("%q: %q, %v; want %q", claim, tier, err, want)

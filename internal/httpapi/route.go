@@ -3,6 +3,8 @@ package httpapi
 import (
 	"net/http"
 	"strings"
+
+	"github.com/seed3e88d9a2/spendcap/internal/auth"
 )
 
 // Route is one route of the API.
@@ -61,4 +63,18 @@ func (r *Route) fit(method, path string) (specific int, proxy string) {
 		specific++
 	}
 	return specific, proxy
+}
+
+// Routes are those of the deployment that an operator's file describes: keys are the
+// issuer's.
+func Routes(c *auth.Config, keys KeySource) []Route {
+	var routes []Route
+	for _, r := range c.Routes() {
+		route := Route{Key: r.Key}
+		if r.SignedIn {
+			route.Authorizer = &Authorizer{Issuer: c.Issuer, Audience: c.Audience, Scopes: c.Scopes, Keys: keys}
+		}
+		routes = append(routes, route)
+	}
+	return routes
 }

@@ -85,7 +85,7 @@ func TestLine(t *testing.T) {
 
 var (
 	counters = []metrics.Counter{
-		metrics.Admitted, metrics.RefusedCaller, metrics.RefusedGlobal, metrics.LockRefused, metrics.MissingAddress,
+		metrics.Admitted, metrics.RefusedCaller, metrics.RefusedAddress, metrics.RefusedGlobal, metrics.LockRefused, metrics.MissingAddress,
 		metrics.StoreErrors, metrics.UpstreamErrors, metrics.HoldsKept, metrics.Overruns, metrics.SettledMicroUSD,
 	}
 	gauges = []metrics.Gauge{
@@ -111,7 +111,7 @@ func TestEveryMetric(t *testing.T) {
 	r.Flush()
 	doc := out.read(t)[0]
 	want := map[string]string{
-		"Admitted": "Count", "RefusedCaller": "Count", "RefusedGlobal": "Count", "LockRefused": "Count", "MissingAddress": "Count",
+		"Admitted": "Count", "RefusedCaller": "Count", "RefusedAddress": "Count", "RefusedGlobal": "Count", "LockRefused": "Count", "MissingAddress": "Count",
 		"StoreErrors": "Count", "UpstreamErrors": "Count", "HoldsKept": "Count", "Overruns": "Count", "SettledMicroUSD": "None",
 		"GlobalUsedMicroUSD": "None", "GlobalCapMicroUSD": "None", "GlobalUsedCalls": "Count", "GlobalCapCalls": "Count", "GlobalUsedPercent": "Percent",
 		"Latency": "Milliseconds", "StoreLatency": "Milliseconds", "UpstreamLatency": "Milliseconds",

@@ -7,6 +7,7 @@ type Counter uint8
 const (
 	Admitted        Counter = iota // calls that every budget admitted
 	RefusedCaller                  // calls over the caller's cap
+	RefusedAddress                 // calls of signed-in callers over the cap on their address
 	RefusedGlobal                  // calls over the global ceiling
 	LockRefused                    // requests that did not come through the edge
 	MissingAddress                 // requests through the edge without a usable viewer address
@@ -46,6 +47,7 @@ const (
 var counterNames = [counters]string{
 	Admitted:        "Admitted",
 	RefusedCaller:   "RefusedCaller",
+	RefusedAddress:  "RefusedAddress",
 	RefusedGlobal:   "RefusedGlobal",
 	LockRefused:     "LockRefused",
 	MissingAddress:  "MissingAddress",
