@@ -58,7 +58,7 @@ func (c *SpendCap) edge() {
 			Origin:                awscloudfrontorigins.S3BucketOrigin_WithOriginAccessControl(c.Site, nil),
 			AllowedMethods:        awscloudfront.AllowedMethods_ALLOW_GET_HEAD(),
 			CachePolicy:           awscloudfront.CachePolicy_CACHING_OPTIMIZED(),
-			ResponseHeadersPolicy: awscloudfront.ResponseHeadersPolicy_SECURITY_HEADERS(),
+			ResponseHeadersPolicy: c.pageHeaders(),
 			ViewerProtocolPolicy:  awscloudfront.ViewerProtocolPolicy_REDIRECT_TO_HTTPS,
 			Compress:              jsii.Bool(true),
 		},

@@ -22,6 +22,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+
+	"github.com/seed3e88d9a2/spendcap/site"
 )
 
 // unknownToEmulator tells what has to be left out because the emulator refuses it. The
@@ -75,7 +77,7 @@ func TestDeployedIntoEmulator(t *testing.T) {
 	}
 	d.api, _, _ = strings.Cut(door.Host, ".")
 
-	t.Run("page", func(t *testing.T) { pageIsThere(t, conf) })
+	t.Run("page", func(t *testing.T) { pageIsThere(t, conf, out["SideDoorURL"]) })
 	t.Run("side door", func(t *testing.T) {
 		for _, secret := range []string{"", "wrong", d.secret[:len(d.secret)-1], d.secret + "x"} {
 			if status, answer := d.call(secret, "192.0.2.9:1", nil); status != 401 || answer.Error != "not_via_cloudfront" {
@@ -239,7 +241,7 @@ func originSecret(t *testing.T, conf aws.Config) string {
 	return ""
 }
 
-func pageIsThere(t *testing.T, conf aws.Config) {
+func pageIsThere(t *testing.T, conf aws.Config, sideDoor string) {
 	client := s3.NewFromConfig(conf, func(o *s3.Options) { o.UsePathStyle = true })
 	list, err := client.ListBuckets(t.Context(), &s3.ListBucketsInput{})
 	if err != nil {
@@ -247,14 +249,20 @@ func pageIsThere(t *testing.T, conf aws.Config) {
 	}
 	for _, b := range list.Buckets {
 		key := "index.html"
-		object, err := client.GetObject(t.Context(), &s3.GetObjectInput{Bucket: b.Name, Key: &key})
-		if err != nil {
+		if _, err := client.HeadObject(t.Context(), &s3.HeadObjectInput{Bucket: b.Name, Key: &key}); err != nil {
 			continue
 		}
-		defer object.Body.Close()
-		content, _ := io.ReadAll(object.Body)
-		if !strings.HasPrefix(aws.ToString(object.ContentType), "text/html") || !bytes.Contains(content, []byte("<html")) {
-			t.Errorf("%s: %s", aws.ToString(object.ContentType), content)
+		for _, f := range site.Files(site.Settings{SideDoor: sideDoor}) {
+			object, err := client.GetObject(t.Context(), &s3.GetObjectInput{Bucket: b.Name, Key: &f.Name})
+			if err != nil {
+				t.Errorf("%s: %v", f.Name, err)
+				continue
+			}
+			content, _ := io.ReadAll(object.Body)
+			object.Body.Close()
+			if aws.ToString(object.ContentType) != f.ContentType || aws.ToString(object.CacheControl) != site.CacheControl || !bytes.Equal(content, f.Content) {
+				t.Errorf("%s: %s, %s: %s", f.Name, aws.ToString(object.ContentType), aws.ToString(object.CacheControl), content)
+			}
 		}
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/seed3e88d9a2/spendcap/infra"
+	"github.com/seed3e88d9a2/spendcap/site"
 )
 
 // grants are what the role of a function may do: "action on resource", sorted.
@@ -50,6 +51,20 @@ func short(t template, v any) string {
 	return strings.ReplaceAll(s, `"arn:",{"Ref":"AWS::Partition"},":`, `"arn:PARTITION:`)
 }
 
+// pageGrants are what the page's function may do: write and delete the page's files.
+func pageGrants() []string {
+	grants := []string{
+		`logs:CreateLogStream on {"Fn::GetAtt":["PageLogs","Arn"]}`,
+		`logs:PutLogEvents on {"Fn::GetAtt":["PageLogs","Arn"]}`,
+	}
+	for _, action := range []string{"s3:DeleteObject", "s3:PutObject"} {
+		for _, f := range site.Files(site.Settings{}) {
+			grants = append(grants, action+` on {"Fn::Join":["",[{"Fn::GetAtt":["Site","Arn"]},"/`+f.Name+`"]]}`)
+		}
+	}
+	return grants
+}
+
 func TestLeastPrivilege(t *testing.T) {
 	whole := plainTemplate(t)
 	for role, want := range map[string][]string{
@@ -72,12 +87,7 @@ func TestLeastPrivilege(t *testing.T) {
 			`secretsmanager:PutSecretValue on {"Ref":"OriginSecret"}`,
 			`secretsmanager:UpdateSecretVersionStage on {"Ref":"OriginSecret"}`,
 		},
-		"PageRole": {
-			`logs:CreateLogStream on {"Fn::GetAtt":["PageLogs","Arn"]}`,
-			`logs:PutLogEvents on {"Fn::GetAtt":["PageLogs","Arn"]}`,
-			`s3:DeleteObject on {"Fn::Join":["",[{"Fn::GetAtt":["Site","Arn"]},"/index.html"]]}`,
-			`s3:PutObject on {"Fn::Join":["",[{"Fn::GetAtt":["Site","Arn"]},"/index.html"]]}`,
-		},
+		"PageRole": pageGrants(),
 	} {
 		got := grants(whole, role)
 		got = slices.DeleteFunc(slices.Clone(got), func(s string) bool { return slices.Contains(want, s) })

@@ -3,7 +3,6 @@ package infra
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"io/fs"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -30,22 +29,24 @@ func (c *SpendCap) page() {
 		ServiceToken: f.FunctionArn(),
 		ResourceType: jsii.String("Custom::SpendCapPage"),
 		Properties: &map[string]any{
-			"Bucket":  c.Site.BucketName(),
-			"Content": digest, // another page is another deployment of it
+			"Bucket":   c.Site.BucketName(),
+			"SideDoor": c.SideDoorURL,
+			"Content":  digest, // another page is another deployment of it
 		},
 	})
 	resource.Node().AddDependency(f.Role()) // with its policy, or the first call may come too early
 }
 
-// pageFiles are the names of the page's files and a digest of all of them.
+// pageFiles are the names of the page's files and a digest of all of them. The settings,
+// which are not known before the deployment, change neither.
 func pageFiles() (names []string, digest string) {
 	h := sha256.New()
-	names, _ = fs.Glob(site.Files(), "*") // the pattern is a good one
-	for _, name := range names {
-		content, _ := fs.ReadFile(site.Files(), name) // embedded files can be read
-		h.Write([]byte(name))
-		h.Write([]byte{0})
-		h.Write(content)
+	for _, f := range site.Files(site.Settings{}) {
+		names = append(names, f.Name)
+		for _, part := range []string{f.Name, f.ContentType, site.CacheControl, string(f.Content)} {
+			h.Write([]byte(part))
+			h.Write([]byte{0})
+		}
 	}
 	return names, hex.EncodeToString(h.Sum(nil))
 }

@@ -40,7 +40,6 @@ const (
 	config       = "Properties/DistributionConfig/"
 	managedNone  = "4135ea2d-6df8-44a3-9df3-4b5a84be39ad" // CachingDisabled
 	managedHost  = "b689b0a8-53d0-40ab-baf2-68738e2966ac" // AllViewerExceptHostHeader
-	managedSafe  = "67f7725c-6f97-4210-82d7-5512b31e9d03" // SecurityHeadersPolicy
 )
 
 var properties = []property{
@@ -52,7 +51,7 @@ var properties = []property{
 	{distribution, "Edge", config + "CacheBehaviors/0/AllowedMethods", []string{"GET", "HEAD", "OPTIONS", "PUT", "PATCH", "POST", "DELETE"}},
 	{distribution, "Edge", config + "DefaultCacheBehavior/ViewerProtocolPolicy", "redirect-to-https"},
 	{distribution, "Edge", config + "DefaultCacheBehavior/AllowedMethods", []string{"GET", "HEAD"}},
-	{distribution, "Edge", config + "DefaultCacheBehavior/ResponseHeadersPolicyId", managedSafe},
+	{pageHeaders, "PageHeaders", secured + "StrictTransportSecurity/AccessControlMaxAgeSec", 31536000},
 	{distribution, "Edge", config + "DefaultRootObject", "index.html"},
 	{distribution, "Edge", config + "Enabled", true},
 	{distribution, "Edge", config + "IPV6Enabled", true},

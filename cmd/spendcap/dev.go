@@ -136,7 +136,7 @@ func runDev(ctx context.Context, e env, o devOptions) error {
 		return err
 	}
 	originURL := &url.URL{Scheme: "http", Host: reachable(origin.Addr())}
-	plays, err := edge.New(edge.Config{Origin: originURL, Secret: secrets.Origin, Site: site.Handler()})
+	plays, err := edge.New(edge.Config{Origin: originURL, Secret: secrets.Origin, Site: site.Handler(site.Settings{SideDoor: originURL.String()})})
 	if err != nil {
 		return errors.Join(err, origin.Close(), front.Close())
 	}

@@ -2,16 +2,14 @@
 // calls while the stack is deployed
 // (https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/template-custom-resources-lambda.html).
 // It puts the demo page into the bucket that the property Bucket names, and removes it
-// when the stack is deleted, so that the bucket can go.
+// when the stack is deleted, so that the bucket can go. The property SideDoor is the
+// API's own URL, for the page to tell.
 package main
 
 import (
 	"bytes"
 	"context"
 	"fmt"
-	"io/fs"
-	"mime"
-	"path"
 
 	"github.com/aws/aws-lambda-go/cfn"
 	"github.com/aws/aws-lambda-go/lambda"
@@ -30,7 +28,7 @@ func main() {
 		}
 		// The bucket as part of the path is understood by every kind of S3.
 		client := s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = true })
-		return handle(ctx, client, site.Files(), e)
+		return handle(ctx, client, e)
 	}))
 }
 
@@ -42,39 +40,31 @@ type buckets interface {
 
 // handle returns the name of the resource, which is the bucket's: another bucket is
 // another resource, and CloudFormation then deletes the old one.
-func handle(ctx context.Context, client buckets, files fs.FS, e cfn.Event) (string, map[string]any, error) {
+func handle(ctx context.Context, client buckets, e cfn.Event) (string, map[string]any, error) {
 	bucket, _ := e.ResourceProperties["Bucket"].(string)
 	if bucket == "" {
 		return e.PhysicalResourceID, nil, fmt.Errorf("the property Bucket is missing")
 	}
-	names, err := fs.Glob(files, "*")
-	if err != nil {
-		return bucket, nil, err
+	sideDoor, _ := e.ResourceProperties["SideDoor"].(string)
+	if sideDoor == "" && e.RequestType != cfn.RequestDelete {
+		return bucket, nil, fmt.Errorf("the property SideDoor is missing")
 	}
-	for _, name := range names {
+	for _, f := range site.Files(site.Settings{SideDoor: sideDoor}) {
+		var err error
 		if e.RequestType == cfn.RequestDelete {
-			_, err = client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &bucket, Key: &name})
+			_, err = client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &bucket, Key: &f.Name})
 		} else {
-			err = put(ctx, client, files, bucket, name)
+			_, err = client.PutObject(ctx, &s3.PutObjectInput{
+				Bucket:       &bucket,
+				Key:          &f.Name,
+				Body:         bytes.NewReader(f.Content),
+				ContentType:  &f.ContentType,
+				CacheControl: aws.String(site.CacheControl),
+			})
 		}
 		if err != nil {
-			return bucket, nil, fmt.Errorf("%s: %w", name, err)
+			return bucket, nil, fmt.Errorf("%s: %w", f.Name, err)
 		}
 	}
 	return bucket, nil, nil
-}
-
-func put(ctx context.Context, client buckets, files fs.FS, bucket, name string) error {
-	content, err := fs.ReadFile(files, name)
-	if err != nil {
-		return err
-	}
-	_, err = client.PutObject(ctx, &s3.PutObjectInput{
-		Bucket:       &bucket,
-		Key:          &name,
-		Body:         bytes.NewReader(content),
-		ContentType:  aws.String(mime.TypeByExtension(path.Ext(name))),
-		CacheControl: aws.String("public, max-age=300"),
-	})
-	return err
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/aws/aws-lambda-go/cfn"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -16,14 +15,14 @@ import (
 
 type fakeBuckets struct {
 	objects map[string]string
-	types   map[string]string
+	headers map[string]string // the content type and the caching
 	err     error
 }
 
 func (f *fakeBuckets) PutObject(_ context.Context, in *s3.PutObjectInput, _ ...func(*s3.Options)) (*s3.PutObjectOutput, error) {
 	content, _ := io.ReadAll(in.Body)
 	f.objects[*in.Bucket+"/"+*in.Key] = string(content)
-	f.types[*in.Key] = *in.ContentType
+	f.headers[*in.Key] = *in.ContentType + "; " + *in.CacheControl
 	return nil, f.err
 }
 
@@ -32,34 +31,59 @@ func (f *fakeBuckets) DeleteObject(_ context.Context, in *s3.DeleteObjectInput, 
 	return nil, f.err
 }
 
+const sideDoor = "https://abc.execute-api.eu-central-1.amazonaws.com"
+
 func event(kind cfn.RequestType, bucket any) cfn.Event {
-	return cfn.Event{RequestType: kind, PhysicalResourceID: "before", ResourceProperties: map[string]any{"Bucket": bucket}}
+	return cfn.Event{RequestType: kind, PhysicalResourceID: "before", ResourceProperties: map[string]any{"Bucket": bucket, "SideDoor": sideDoor}}
 }
 
 func TestHandle(t *testing.T) {
-	f := &fakeBuckets{objects: map[string]string{}, types: map[string]string{}}
 	for _, kind := range []cfn.RequestType{cfn.RequestCreate, cfn.RequestUpdate} {
-		id, _, err := handle(t.Context(), f, site.Files(), event(kind, "b"))
-		if err != nil || id != "b" || !strings.Contains(f.objects["b/index.html"], "<html") || f.types["index.html"] != "text/html; charset=utf-8" {
-			t.Errorf("%s: %q %v %v", kind, id, err, f.types)
+		f := &fakeBuckets{objects: map[string]string{}, headers: map[string]string{}}
+		if id, _, err := handle(t.Context(), f, event(kind, "b")); err != nil || id != "b" {
+			t.Errorf("%s: %q %v", kind, id, err)
 		}
-	}
-	if id, _, err := handle(t.Context(), f, site.Files(), event(cfn.RequestDelete, "b")); err != nil || id != "b" || len(f.objects) != 0 {
-		t.Errorf("%q %v %v", id, err, f.objects)
+		files := site.Files(site.Settings{SideDoor: sideDoor})
+		for _, file := range files {
+			if got := f.objects["b/"+file.Name]; got != string(file.Content) {
+				t.Errorf("%s: %q", file.Name, got)
+			}
+			if got := f.headers[file.Name]; got != file.ContentType+"; no-cache" {
+				t.Errorf("%s: %s", file.Name, got)
+			}
+		}
+		if len(f.objects) != len(files) || !strings.Contains(f.objects["b/config.json"], sideDoor) {
+			t.Errorf("%d objects, config.json is %s", len(f.objects), f.objects["b/config.json"])
+		}
+		if id, _, err := handle(t.Context(), f, event(cfn.RequestDelete, "b")); err != nil || id != "b" || len(f.objects) != 0 {
+			t.Errorf("%q %v %v", id, err, f.objects)
+		}
 	}
 }
 
 func TestHandleErrors(t *testing.T) {
-	f := &fakeBuckets{objects: map[string]string{}, types: map[string]string{}, err: errors.New("denied")}
+	f := &fakeBuckets{objects: map[string]string{}, headers: map[string]string{}, err: errors.New("denied")}
 	for _, bucket := range []any{nil, "", 7} {
-		if id, _, err := handle(t.Context(), f, site.Files(), event(cfn.RequestCreate, bucket)); err == nil || id != "before" {
+		if id, _, err := handle(t.Context(), f, event(cfn.RequestCreate, bucket)); err == nil || id != "before" {
 			t.Errorf("%v: %q %v", bucket, id, err)
 		}
 	}
-	if _, _, err := handle(t.Context(), f, site.Files(), event(cfn.RequestCreate, "b")); err == nil || !strings.Contains(err.Error(), "index.html: denied") {
+	for _, door := range []any{nil, "", 7} {
+		e := event(cfn.RequestCreate, "b")
+		e.ResourceProperties["SideDoor"] = door
+		if _, _, err := handle(t.Context(), f, e); err == nil || len(f.objects) != 0 {
+			t.Errorf("%v: %v", door, err)
+		}
+	}
+	// A deletion needs it not, and must not be in the way of the stack's.
+	e := event(cfn.RequestDelete, "b")
+	delete(e.ResourceProperties, "SideDoor")
+	if _, _, err := handle(t.Context(), &fakeBuckets{}, e); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := handle(t.Context(), f, fstest.MapFS{"a.css": {}}, event(cfn.RequestDelete, "b")); err == nil {
-		t.Error("no error")
+	for _, kind := range []cfn.RequestType{cfn.RequestCreate, cfn.RequestDelete} {
+		if _, _, err := handle(t.Context(), f, event(kind, "b")); err == nil || !strings.Contains(err.Error(), "config.json: denied") {
+			t.Errorf("%s: %v", kind, err)
+		}
 	}
 }
