@@ -66,6 +66,38 @@ func TestEveryAttackIsAnswered(t *testing.T) {
 	}
 }
 
+var alarmName = regexp.MustCompile(`\bAlarm[A-Z]\w+`)
+
+// notAlarms are a setting and an output that are called like one.
+var notAlarms = []string{"AlarmEmail", "AlarmTopic"}
+
+// TestEveryAlarmIsExplained: the operator's guide has all alarms of the deployment, and no
+// document has others.
+func TestEveryAlarmIsExplained(t *testing.T) {
+	var alarms []string
+	for _, s := range stringsIn(t, "../infra") {
+		if alarmName.FindString(s) == s && s != "" && !slices.Contains(alarms, s) && !slices.Contains(notAlarms, s) {
+			alarms = append(alarms, s)
+		}
+	}
+	if len(alarms) < 8 {
+		t.Errorf("only %v are tested", alarms)
+	}
+	guide := alarmName.FindAllString(read(t, "operate.md"), -1)
+	for _, name := range alarms {
+		if !slices.Contains(guide, name) {
+			t.Errorf("operate.md does not say what to do with %s", name)
+		}
+	}
+	for _, path := range documents(t) {
+		for _, name := range alarmName.FindAllString(read(t, path), -1) {
+			if !slices.Contains(alarms, name) && !slices.Contains(notAlarms, name) {
+				t.Errorf("%s names %s, and there is no such alarm", path, name)
+			}
+		}
+	}
+}
+
 // link is a link of Markdown.
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
