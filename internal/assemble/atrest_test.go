@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -27,11 +26,7 @@ import (
 	"github.com/seed3e88d9a2/spendcap/originlock"
 )
 
-const (
-	originSecret = "origin-secret-0123456789abcdef0123456789"
-	hmacKey      = "hmac-secret-0123456789abcdef0123456789ab"
-	providerKey  = "sk-provider-0123456789abcdef"
-)
+const providerKey = "sk-provider-0123456789abcdef"
 
 // written is everything that anybody could read later.
 type written struct {
@@ -86,9 +81,8 @@ llm:
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := func() time.Time { return time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC) }
 	table := ddbtest.New(t)
-	counts, err := dynamo.New(dynamo.Config{Client: table.Client(), Table: "spendcap", Now: now})
+	counts, err := dynamo.New(dynamo.Config{Client: table.Client(), Table: "spendcap", Now: noon})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,16 +94,16 @@ llm:
 	if err != nil {
 		t.Fatal(err)
 	}
-	lock, err := originlock.New(t.Context(), originlock.Config{Source: source, Now: now})
+	lock, err := originlock.New(t.Context(), originlock.Config{Source: source, Now: noon})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var log, measured written
 	handler, err := assemble.Handler(assemble.Parts{
 		Config: cfg, Store: counts, Claims: keys, Provider: provider, Lock: lock, HMACKey: []byte(hmacKey),
-		Metrics: metrics.New(&measured, now),
+		Metrics: metrics.New(&measured, noon),
 		Logger:  slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Now:     now,
+		Now:     noon,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +190,7 @@ llm:
 		for _, secret := range []string{
 			"198.51.100", "203.0.113", "192.0.2", "2001:db8", "20010db8", "fe80::", "ffff:198",
 			"qzmark", "prompt-secret", "answer-secret",
-			originSecret, hmacKey, providerKey, "origin-secret", "hmac-secret", "sk-provider",
+			originSecret, hmacKey, providerKey, "sk-provider",
 		} {
 			for _, form := range forms(secret) {
 				if at := strings.Index(strings.ToLower(text), strings.ToLower(form)); at >= 0 {

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -41,13 +40,12 @@ func (m meter) Complete(_ context.Context, r *llm.Request) (*llm.Response, error
 // run at the same time: both count in one ledger, which is the sum of the provider's
 // bills, and neither admits a call above its own ceiling.
 func TestTwoVersionsOfTheFile(t *testing.T) {
-	now := func() time.Time { return time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC) }
-	store := memory.New(now)
+	store := memory.New(noon)
 	source, err := originlock.NewStatic(originSecret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lock, err := originlock.New(t.Context(), originlock.Config{Source: source, Now: now})
+	lock, err := originlock.New(t.Context(), originlock.Config{Source: source, Now: noon})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +66,7 @@ llm:
 		h, err := assemble.Handler(assemble.Parts{
 			Config: cfg, Store: store, Claims: claims.New(), Lock: lock, HMACKey: []byte(hmacKey),
 			Provider: meter{price: caps.MicroUSD(price), rng: rng, bill: &bill},
-			Logger:   slog.New(slog.NewTextHandler(io.Discard, nil)), Now: now,
+			Logger:   slog.New(slog.NewTextHandler(io.Discard, nil)), Now: noon,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -82,7 +80,7 @@ llm:
 		{version(10, "0.50"), 500_000},
 		{version(70, "0.30"), 300_000},
 	}
-	key := caps.ItemKey{Budget: "global", Day: caps.DayOf(now()), Caller: caps.Everybody}
+	key := caps.ItemKey{Budget: "global", Day: caps.DayOf(noon()), Caller: caps.Everybody}
 	admitted, refused := make([]int, 2), make([]int, 2)
 	for range 3000 {
 		i := rng.IntN(2)
