@@ -116,16 +116,21 @@ func TestEveryRunDrawsItsOwnSecrets(t *testing.T) {
 	}
 }
 
-func TestThePageNamesTheRealCommands(t *testing.T) {
+func TestThePageKnowsTheSideDoor(t *testing.T) {
 	p := start(t, nil)
-	res, err := http.Get(p.edge + "/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	page, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != 200 || !strings.Contains(string(page), "<h1>spendcap</h1>") {
-		t.Errorf("%d %v %s", res.StatusCode, err, page)
+	for path, want := range map[string]string{"/": "Your bucket", "/config.json": `{"sideDoor":"` + p.origin + `"}`} {
+		res, err := http.Get(p.edge + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || res.StatusCode != 200 || !strings.Contains(string(content), want) {
+			t.Errorf("%s: %d %v %s", path, res.StatusCode, err, content)
+		}
+		if policy := res.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "connect-src 'self' "+p.origin+";") {
+			t.Errorf("%s: the policy %q does not let the page send to the side door", path, policy)
+		}
 	}
 }
 
