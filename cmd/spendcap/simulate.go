@@ -39,7 +39,7 @@ CSV: commas, and a first line with the columns' names, in any order:
   caller         any text, the same for the same caller; told apart and not kept
   input_tokens   or input_bytes: what the request sent, without the operator's prompt
   output_tokens  what the model answered
-  model, cached_tokens, max_tokens, latency_ms    optional
+  tier, model, cached_tokens, max_tokens, latency_ms    optional
 
 Examples:
   spendcap simulate
@@ -62,6 +62,7 @@ left out.
 			&cli.IntFlag{Name: "input-bytes", Value: 2000, Destination: &o.generate.InputBytes, Usage: "`N` bytes sent by a call on average"},
 			&cli.IntFlag{Name: "output-tokens", Value: 150, Destination: &o.generate.OutputTokens, Usage: "`N` tokens answered on average"},
 			&cli.DurationFlag{Name: "latency", Value: 3 * time.Second, Destination: &o.generate.Latency, Usage: "`TIME` that a call takes on average, such as 3s; of a CSV that does not tell"},
+			&cli.StringFlag{Name: "tier", Destination: &o.generate.Tier, DefaultText: "anonymous", Usage: "`NAME` of the tier of signed-in callers; of a CSV that does not tell"},
 			&cli.StringFlag{Name: "model", Destination: &o.generate.Model, DefaultText: "the first of the file", Usage: "`NAME` of the model; of a CSV that does not tell"},
 			&cli.StringFlag{Name: "peak", Destination: &o.peak, DefaultText: "spread over the day", Usage: "`HH:MM` in UTC around which the calls crowd"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Destination: &o.generate.Seed, Usage: "`N` that makes another day"},
@@ -135,7 +136,7 @@ func (o simulateOptions) read() (*simulate.Traffic, error) {
 		return nil, fmt.Errorf("--csv: %w", err)
 	}
 	defer f.Close()
-	traffic, err := simulate.ReadCSV(f, simulate.CSVDefaults{Day: o.generate.Day, Model: o.generate.Model, Latency: o.generate.Latency})
+	traffic, err := simulate.ReadCSV(f, simulate.CSVDefaults{Day: o.generate.Day, Tier: o.generate.Tier, Model: o.generate.Model, Latency: o.generate.Latency})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.csv, err)
 	}

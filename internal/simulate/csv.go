@@ -21,14 +21,15 @@ const MaxCSVBytes = 256 << 20
 
 // Most of what a single value may be.
 const (
-	maxIDBytes   = 256 // of a caller or a model
-	maxModels    = 1000
+	maxIDBytes   = 256  // of a caller or a model
+	maxNames     = 1000 // of tiers and models
 	maxLatencyMS = 60 * 60 * 1000
 )
 
 // CSVDefaults is what applies where the file says nothing.
 type CSVDefaults struct {
 	Day     caps.Day      // of times without a date
+	Tier    string        // of a file without a column tier; empty: callers are anonymous
 	Model   string        // of a file without a column model; empty: the first of the operator's file
 	Latency time.Duration // of a file without a column latency_ms
 }
@@ -55,6 +56,7 @@ func (e *CSVError) Error() string {
 //
 //	time           RFC 3339, such as 2026-12-01T09:30:00Z, or 09:30:00 in UTC; all of one UTC day
 //	caller         who it was: any text, the same for the same caller; only told apart, never kept
+//	tier           of a signed-in caller, as the operator's file calls it, or nothing; optional
 //	model          as the operator's file calls it; optional
 //	input_tokens   what the request sent, without the operator's prompt, in tokens
 //	input_bytes    or in bytes of UTF-8; one of the two
@@ -77,7 +79,7 @@ func readCSV(r io.Reader, d CSVDefaults, maxBytes int64, maxCalls int) (*Traffic
 	if mark, _ := in.Peek(3); bytes.Equal(mark, []byte("\ufeff")) {
 		in.Discard(3) // as spreadsheets write it
 	}
-	f := &file{csv: csv.NewReader(in), traffic: &Traffic{Day: d.Day}, defaults: d, maxCalls: maxCalls, callers: make(map[[16]byte]int), models: make(map[string]string)}
+	f := &file{csv: csv.NewReader(in), traffic: &Traffic{Day: d.Day}, defaults: d, maxCalls: maxCalls, callers: make(map[[16]byte]int), names: make(map[string]string)}
 	f.csv.ReuseRecord = true
 	f.csv.FieldsPerRecord = -1 // counted here, to say what to write
 	if err := f.header(); err != nil {
@@ -104,6 +106,7 @@ var columns = []struct {
 }{
 	{"time", true, (*file).time},
 	{"caller", true, (*file).caller},
+	{"tier", false, (*file).tier},
 	{"model", false, (*file).model},
 	{"input_tokens", false, count(1, maxCount, func(r *Request) *int { return &r.InputTokens })},
 	{"input_bytes", false, count(1, maxCount, func(r *Request) *int { return &r.InputBytes })},
@@ -124,8 +127,8 @@ type file struct {
 
 	first   int // line of the first request
 	dated   bool
-	callers map[[16]byte]int // numbers of callers, by a hash: the text is not kept
-	models  map[string]string
+	callers map[[16]byte]int  // numbers of callers, by a hash: the text is not kept
+	names   map[string]string // of tiers and models, each once
 }
 
 func (f *file) header() error {
@@ -182,7 +185,7 @@ func (f *file) row() error {
 	if len(f.traffic.Requests) == f.maxCalls {
 		return f.wrong("", fmt.Sprintf("more than %d requests: take every second caller out, and halve the ceiling", f.maxCalls))
 	}
-	r := Request{Model: f.defaults.Model, Latency: f.defaults.Latency}
+	r := Request{Tier: f.defaults.Tier, Model: f.defaults.Model, Latency: f.defaults.Latency}
 	for i, at := range f.order {
 		if wrong := columns[at].read(f, &r, values[i]); wrong != "" {
 			return f.wrong(columns[at].name, wrong)
@@ -253,19 +256,28 @@ func (f *file) caller(r *Request, s string) string {
 	return ""
 }
 
-func (f *file) model(r *Request, s string) string {
+func (f *file) tier(r *Request, s string) string {
+	if r.Tier = ""; s == "" {
+		return "" // anonymous
+	}
+	return f.name(s, &r.Tier)
+}
+
+func (f *file) model(r *Request, s string) string { return f.name(s, &r.Model) }
+
+func (f *file) name(s string, into *string) string {
 	if wrong := id(s); wrong != "" {
 		return wrong
 	}
-	name, ok := f.models[s]
+	name, ok := f.names[s]
 	if !ok {
-		if len(f.models) == maxModels {
-			return fmt.Sprintf("more than %d different models: write the names of the operator's file", maxModels)
+		if len(f.names) == maxNames {
+			return fmt.Sprintf("more than %d different names: write those of the operator's file", maxNames)
 		}
 		name = strings.Clone(s) // of the whole line
-		f.models[name] = name
+		f.names[name] = name
 	}
-	r.Model = name
+	*into = name
 	return ""
 }
 

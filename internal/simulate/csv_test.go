@@ -43,6 +43,14 @@ func TestReadCSV(t *testing.T) {
 				{At: 24*time.Hour - time.Millisecond, Caller: 0, Model: "small", InputBytes: 4000, OutputTokens: 7, Latency: 3 * time.Second},
 			},
 		},
+		"tiers": {
+			"time,caller,tier,input_bytes,output_tokens\n00:00:00,x,pro,1,0\n00:00:01,x,,1,0\n",
+			testDay,
+			[]Request{
+				{Tier: "pro", Model: "small", InputBytes: 1, Latency: 3 * time.Second},
+				{At: time.Second, Model: "small", InputBytes: 1, Latency: 3 * time.Second},
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := read(test.text)
@@ -146,10 +154,10 @@ func TestReadCSVBounds(t *testing.T) {
 	}
 	var models strings.Builder
 	models.WriteString(head)
-	for i := range maxModels + 1 {
+	for i := range maxNames + 1 {
 		fmt.Fprintf(&models, "00:00:00,a,1,1,m%d\n", i)
 	}
-	if _, err := read(models.String()); err == nil || !strings.HasPrefix(err.Error(), "line 1002, column model: more than 1000 different models") {
+	if _, err := read(models.String()); err == nil || !strings.HasPrefix(err.Error(), "line 1002, column model: more than 1000 different names") {
 		t.Errorf("many models: %v", err)
 	}
 }

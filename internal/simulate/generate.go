@@ -45,6 +45,7 @@ type Options struct {
 	OutputTokens int
 	Latency      time.Duration
 
+	Tier  string        // of all callers; empty: they are anonymous
 	Model string        // empty: the first of the file
 	Shape Shape         // empty: ShapeUniform
 	Peak  time.Duration // of ShapePeak, since 00:00 UTC
@@ -91,6 +92,7 @@ func Generate(o Options) (*Traffic, error) {
 		t.Requests[i] = Request{
 			At:           o.arrival(rng),
 			Caller:       caller,
+			Tier:         o.Tier,
 			Model:        o.Model,
 			InputBytes:   around(rng, o.InputBytes),
 			OutputTokens: around(rng, o.OutputTokens),

@@ -32,6 +32,9 @@ func Play(ctx context.Context, c *config.Config, t *Traffic) (*Report, error) {
 		if err := t.Requests[i].check(); err != nil {
 			return nil, fmt.Errorf("request %d: %w", i, err)
 		}
+		if p.guards[t.Requests[i].Tier] == nil {
+			return nil, p.noTier()
+		}
 	}
 	requests := t.Requests
 	if !slices.IsSortedFunc(requests, byArrival) {
@@ -59,7 +62,7 @@ type player struct {
 	start   time.Time
 	now     time.Duration // since start
 	store   *memory.Store
-	guard   *caps.Guard
+	guards  map[string]*caps.Guard // by tier; "" is anonymous
 	ceiling caps.ItemKey
 	running running
 	begun   int // calls
@@ -73,7 +76,7 @@ type player struct {
 // caller is what became of one caller's requests.
 type caller struct {
 	tried, served, byCap, byCeiling bool
-	due                             caps.MicroUSD // what its admitted calls come to when all of them have ended
+	due                             [2]caps.MicroUSD // what its admitted calls come to when all of them have ended, without a tier and with one
 }
 
 func newPlayer(c *config.Config, d caps.Day) (*player, error) {
@@ -109,8 +112,37 @@ func newPlayer(c *config.Config, d caps.Day) (*player, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.guard, err = caps.NewGuard(caps.Config{Store: p.store, Keyer: keyer, Caller: c.Caller, Global: c.Global, Now: clock})
-	return p, err
+	p.guards = make(map[string]*caps.Guard)
+	add := func(tier string, b caps.Budget) error {
+		g, err := caps.NewGuard(caps.Config{Store: p.store, Keyer: keyer, Caller: b, Global: c.Global, Now: clock})
+		p.guards[tier] = g
+		return err
+	}
+	if err := add("", c.Caller); err != nil {
+		return nil, err
+	}
+	if c.Auth != nil {
+		for _, t := range c.Auth.Tiers {
+			if err := add(t.Name, c.User(t)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return p, nil
+}
+
+// noTier does not quote the tier: it is what a file of requests has in its place.
+func (p *player) noTier() error {
+	var names []string
+	if p.config.Auth != nil {
+		for _, t := range p.config.Auth.Tiers {
+			names = append(names, t.Name)
+		}
+	}
+	if names == nil {
+		return errors.New("a request has a tier, and the file has none: leave the tier out")
+	}
+	return fmt.Errorf("a request has a tier that the file does not have: write one of %s", strings.Join(names, ", "))
 }
 
 // request lets one request arrive, after what has ended by then has been settled.
@@ -153,12 +185,12 @@ func (p *player) request(ctx context.Context, r *Request) error {
 	if err != nil {
 		return err
 	}
-	res, err := p.guard.Reserve(ctx, bucket, worst.USD)
+	res, err := p.guards[r.Tier].Reserve(ctx, bucket, worst.USD)
 	if err != nil {
 		return err
 	}
 	if !res.Allowed {
-		p.refuse(res.Decision, worst.USD, hour, who)
+		p.refuse(res.Decision, worst.USD, hour, who, who.due[signedIn(r)])
 		return nil
 	}
 	who.served = true
@@ -173,18 +205,26 @@ func (p *player) request(ctx context.Context, r *Request) error {
 		p.begun++
 		heap.Push(&p.running, call{p.now + r.Latency, p.begun, res, cost, hour})
 	}
-	who.due += due
+	who.due[signedIn(r)] += due
 	p.due += due
 	return p.look(ctx)
 }
 
-func (p *player) refuse(d caps.Decision, worst caps.MicroUSD, hour *Hour, who *caller) {
+// signedIn is 1 if the caller has a tier, and so a budget other than an anonymous one's.
+func signedIn(r *Request) int {
+	if r.Tier != "" {
+		return 1
+	}
+	return 0
+}
+
+// refuse counts a refusal. due is what the caller's budget comes to.
+func (p *player) refuse(d caps.Decision, worst caps.MicroUSD, hour *Hour, who *caller, due caps.MicroUSD) {
 	refused, now := &p.report.Refused, p.start.Add(p.now)
 	_, limited := d.Cap.Calls()
 	noCall := limited && d.Remaining.Calls == 0
-	due := p.due
-	if d.Scope == caps.ScopeCaller {
-		due = who.due
+	if d.Scope == caps.ScopeGlobal {
+		due = p.due
 	}
 	if most, _ := d.Cap.USD(); !noCall && due+worst <= most {
 		refused.CrowdedOut++

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
+	"github.com/seed3e88d9a2/spendcap/internal/auth"
 	"github.com/seed3e88d9a2/spendcap/internal/config"
 	"github.com/seed3e88d9a2/spendcap/internal/deadlines"
 	"github.com/seed3e88d9a2/spendcap/llm"
@@ -101,6 +102,32 @@ func TestReasons(t *testing.T) {
 	}
 	if n := dollars.Ceiling.Calls; n == nil || *n != 2 {
 		t.Errorf("the ceiling's calls: %v", n)
+	}
+}
+
+// Signed-in callers have the cap of their tier, in a budget of their own, and the ceiling
+// of everybody.
+func TestTiers(t *testing.T) {
+	c := testConfig(caps.Calls(1), caps.USD(100_000).AndCalls(6))
+	in := func(at time.Duration, tier string) Request {
+		r := request(at, 1)
+		r.Tier = tier
+		return r
+	}
+	_, err := Play(context.Background(), c, &Traffic{Requests: []Request{in(0, "pro")}})
+	if err == nil || err.Error() != "a request has a tier, and the file has none: leave the tier out" {
+		t.Errorf("without tiers: %v", err)
+	}
+	c.Auth = &auth.Config{Tiers: []auth.Tier{{Name: "free", Cap: caps.Calls(2)}, {Name: "pro", Cap: caps.Calls(4)}}}
+	_, err = Play(context.Background(), c, &Traffic{Requests: []Request{in(0, "203.0.113.7")}})
+	if err == nil || err.Error() != "a request has a tier that the file does not have: write one of free, pro" {
+		t.Errorf("another tier: %v", err)
+	}
+	// Who changes the tier keeps what is used.
+	r := play(t, c, in(0, ""), in(1, ""), in(2, "free"), in(3, "free"), in(4, "free"), in(5, "pro"), in(6, "pro"), in(7, "pro"),
+		request(8, 2), request(9, 3))
+	if want := (Refusals{CallerCalls: 3, CeilingCalls: 1}); r.Refused != want || r.Admitted != 6 || r.Callers != 3 {
+		t.Errorf("%+v, %d admitted; want %+v", r.Refused, r.Admitted, want)
 	}
 }
 

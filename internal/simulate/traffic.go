@@ -28,6 +28,7 @@ type Traffic struct {
 type Request struct {
 	At     time.Duration // since 00:00 UTC, less than 24 hours
 	Caller int           // from 0 to MaxCalls-1; a number stands for a caller, which is one bucket
+	Tier   string        // of a signed-in caller, as the file calls it; empty: an anonymous caller
 	Model  string        // as callers write it; empty: the first of the file
 
 	// What the caller sends, without the operator's prompt, which is added to both. One of
