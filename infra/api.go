@@ -6,8 +6,6 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/seed3e88d9a2/spendcap/internal/deadlines"
@@ -26,9 +24,9 @@ var accessLog = map[string]string{
 }
 
 // api is the HTTP API, whose own URL is the side door. All paths go to the function on
-// the stage $default: any other stage would put its name in front of every path.
+// the stage $default: any other stage would put its name in front of every path. See
+// routes for those that ask for a token.
 func (c *SpendCap) api() {
-	stack := awscdk.Stack_Of(c.Construct)
 	c.API = awsapigatewayv2.NewCfnApi(c.Construct, jsii.String("Api"), &awsapigatewayv2.CfnApiProps{
 		Name:         jsii.String(c.settings.Service),
 		Description:  jsii.String("spendcap: the origin behind CloudFront; called directly it answers 401"),
@@ -41,12 +39,7 @@ func (c *SpendCap) api() {
 		PayloadFormatVersion: jsii.String("2.0"),
 		TimeoutInMillis:      jsii.Number(float64(deadlines.Gateway.Milliseconds())),
 	})
-	awsapigatewayv2.NewCfnRoute(c.Construct, jsii.String("Route"), &awsapigatewayv2.CfnRouteProps{
-		ApiId:             c.API.Ref(),
-		RouteKey:          jsii.String("$default"),
-		AuthorizationType: jsii.String("NONE"),
-		Target:            jsii.String("integrations/" + *integration.Ref()),
-	})
+	c.routes(integration)
 	format, _ := json.Marshal(accessLog) // a map of strings always has a JSON form
 	awsapigatewayv2.NewCfnStage(c.Construct, jsii.String("Stage"), &awsapigatewayv2.CfnStageProps{
 		ApiId:      c.API.Ref(),
@@ -60,14 +53,6 @@ func (c *SpendCap) api() {
 			DestinationArn: c.logs("AccessLogs").LogGroupArn(),
 			Format:         jsii.String(string(format)),
 		},
-	})
-	c.Handler.AddPermission(jsii.String("InvokedByApi"), &awslambda.Permission{
-		Principal: awsiam.NewServicePrincipal(jsii.String("apigateway.amazonaws.com"), nil),
-		SourceArn: stack.FormatArn(&awscdk.ArnComponents{
-			Service:      jsii.String("execute-api"),
-			Resource:     c.API.Ref(),
-			ResourceName: jsii.String("$default/$default"),
-		}),
 	})
 	c.SideDoorURL = jsii.String(fmt.Sprintf("https://%s", *c.domain()))
 }

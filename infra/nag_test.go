@@ -3,6 +3,7 @@
 package infra_test
 
 import (
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -27,6 +28,9 @@ var accepted = map[string]string{
 	"AwsSolutions-CFR2 Edge":       "A web ACL costs more per month than the rest together. The caps bound the bill without it; docs/costs.md says when to add one.",
 }
 
+// preflight is accepted where callers sign in.
+const preflight = "A preflight request has no token, and is answered without anything counted or called."
+
 // TestNag: the AWS Solutions pack of cdk-nag finds what is accepted above, no more and
 // no less.
 func TestNag(t *testing.T) {
@@ -34,7 +38,23 @@ func TestNag(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, stack, err := stackOf(t, string(content), nil)
+	nag(t, string(content), accepted)
+}
+
+func TestNagWhereCallersSignIn(t *testing.T) {
+	with := func(key string, without string) map[string]string {
+		m := maps.Clone(accepted)
+		m["AwsSolutions-APIG4 "+key] = preflight
+		delete(m, without)
+		return m
+	}
+	nag(t, signInFile("allow"), with("RouteOPTIONSapiuproxy", ""))
+	nag(t, signInFile("refuse"), with("RouteOPTIONSproxy", "AwsSolutions-APIG4 Route"))
+}
+
+func nag(t *testing.T, content string, accepted map[string]string) {
+	t.Helper()
+	_, stack, err := stackOf(t, content, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/url"
 	"os"
 	"regexp"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscertificatemanager"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 
+	"github.com/seed3e88d9a2/spendcap/internal/auth"
 	"github.com/seed3e88d9a2/spendcap/internal/bundle"
 	"github.com/seed3e88d9a2/spendcap/internal/config"
 	"github.com/seed3e88d9a2/spendcap/internal/metrics"
@@ -30,6 +32,10 @@ type Props struct {
 	// ProviderSecretARN is the complete ARN of an existing secret that holds the
 	// provider's API key. Needed with the providers openai and anthropic, and only there.
 	ProviderSecretARN string
+
+	// SignIn puts the JWT authorizer on routes that lead to a Handler of one's own. With the
+	// built-in one the file's section auth does it.
+	SignIn *SignIn
 
 	// AlarmEmail gets the alarms, once its owner has confirmed the subscription. Empty:
 	// the alarms go to the topic and nobody reads them.
@@ -80,6 +86,18 @@ type Props struct {
 type Existing struct {
 	DistributionID string // such as E2EXAMPLE3KBJ
 	URL            string // of its site, such as https://www.example.com
+}
+
+// SignIn says whose tokens the HTTP API accepts, and on which routes. The handler finds
+// the verified claims in the event, in requestContext.authorizer.jwt.claims.
+type SignIn struct {
+	Issuer   string   // such as https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_Example
+	Audience []string // for whom the tokens are issued: aud, or client_id where there is no aud
+	Scopes   []string // one of these has to be in the token; none: any token will do
+
+	// Anonymous leaves all routes open but those that begin with /api/u/. Without it all
+	// routes ask for a token.
+	Anonymous bool
 }
 
 // settings are checked Props.
@@ -155,6 +173,14 @@ func (p Props) check() (settings, error) {
 			bad("DomainNames", "are those of the existing distribution: set them there")
 		}
 	}
+	if s.SignIn != nil && s.Handler == nil {
+		bad("SignIn", "is for a handler of one's own: write the section auth into the file instead")
+	}
+	if a := s.signIn(); a != nil {
+		if u, err := url.Parse(a.Issuer); err != nil || u.Scheme != "https" || u.Host == "" || len(a.Audience) == 0 {
+			bad("SignIn", "or auth in the file: API Gateway needs an issuer that it can reach with https, and an audience")
+		}
+	}
 	if !service.MatchString(s.Service) {
 		bad("Service", "has to be 1 to 100 letters, digits, hyphens or underscores")
 	}
@@ -176,6 +202,17 @@ var (
 	service        = regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}$`)
 	secretARN      = regexp.MustCompile(`^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[A-Za-z0-9/_+=.@-]+-[A-Za-z0-9]{6}$`)
 )
+
+// signIn is who signs in, nil if nobody does.
+func (s settings) signIn() *auth.Config {
+	if p := s.SignIn; p != nil {
+		return &auth.Config{Issuer: p.Issuer, Audience: p.Audience, Scopes: p.Scopes, Anonymous: p.Anonymous}
+	}
+	if s.config == nil {
+		return nil
+	}
+	return s.config.Auth
+}
 
 func (s settings) provider() string {
 	if s.config == nil || s.config.LLM == nil {
