@@ -86,6 +86,23 @@ func (c Cap) Remaining(u Usage) Amount {
 	}
 }
 
+// String is the cap for people, such as "10 calls, $0.050000".
+func (c Cap) String() string {
+	calls := fmt.Sprintf("%d calls", c.calls.n)
+	if c.calls.n == 1 {
+		calls = "1 call"
+	}
+	switch {
+	case c == (Cap{}):
+		return "nothing"
+	case !c.usd.set:
+		return calls
+	case !c.calls.set:
+		return "$" + MicroUSD(c.usd.n).String()
+	}
+	return calls + ", $" + MicroUSD(c.usd.n).String()
+}
+
 // capJSON is a cap in JSON. A part that the cap does not limit is absent.
 type capJSON struct {
 	Calls *int64    `json:"calls,omitempty"`

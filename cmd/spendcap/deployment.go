@@ -36,3 +36,11 @@ const whichHelp = `
 Which deployment: without flags the CloudFormation stack "spendcap" in the account and
 region of your AWS profile. It needs the permissions cloudformation:DescribeStacks on
 the stack (not with --table)`
+
+// addressFlags are for commands that turn addresses into caller keys.
+func addressFlags(o *deployment.Options, file *string) []cli.Flag {
+	return []cli.Flag{
+		configFlag(file),
+		&cli.StringFlag{Name: "hmac-secret", Category: "Which deployment", Destination: &o.HMACSecret, DefaultText: "the stack's", Usage: "`NAME` or ARN of the secret of the caller keys in Secrets Manager; SPENDCAP_HMAC_KEY comes before it"},
+	}
+}

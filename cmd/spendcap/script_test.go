@@ -15,7 +15,7 @@ import (
 
 // Each script has a deployment of its own: $DYNAMODB is the URL of a local system's
 // DynamoDB with the table spendcap, and the command `aws` sets the environment of one in
-// AWS. Both have what put puts.
+// AWS. Both have what put puts; $KEY is the caller key of the one who called today.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -25,7 +25,7 @@ func TestScripts(t *testing.T) {
 			local.Put("dev#hmac-key", ddbtest.Row{"hmacKey": {"S": awstest.HMACKey}})
 			cloud := awstest.New(t)
 			put(local)
-			put(cloud.DynamoDB)
+			e.Setenv("KEY", put(cloud.DynamoDB))
 			e.Setenv("DYNAMODB", local.URL)
 			e.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 			e.Values[awsEnv{}] = cloud.Env()
@@ -51,8 +51,8 @@ type awsEnv struct{}
 // seeded is the viewer with calls today, and on another day.
 const seeded = "198.51.100.10"
 
-// put puts what two callers have used on 2026-01-02, and one today.
-func put(table *ddbtest.Server) {
+// put puts what two callers have used on 2026-01-02, and one today, whose key it returns.
+func put(table *ddbtest.Server) string {
 	earlier, err := caps.ParseDay("2026-01-02")
 	if err != nil {
 		panic(err)
@@ -77,5 +77,7 @@ func put(table *ddbtest.Server) {
 	row("caller", earlier, strings.Repeat("b", 32), "4", "3700", "0")
 	row("demo", earlier, strings.Repeat("c", 32), "10", "0", "0")
 	today := caps.DayOf(time.Now())
-	row("caller", today, keyer.Key("caller", today, viewer), "3", "450", "50")
+	key := keyer.Key("caller", today, viewer)
+	row("caller", today, key, "3", "450", "50")
+	return key
 }

@@ -28,7 +28,8 @@ ten callers that used most, by their keys; and the open holds: calls that are ru
 or whose cost was never known, which stay counted for the day. A call runs for less
 than a minute, so a hold that is there longer was never settled. A caller is capped if
 a call at the worst case of the file's cheapest model does not fit any more; shorter
-calls may.
+calls may. For today also what is set by ` + "`spendcap stop`, `limit` and `block`" + `; the caps
+are those in force. For an earlier day the caps are the file's.
 
 It reads and writes nothing else. It reads the whole table, for the table's key is all
 there is to find callers by: items of other days, answers kept for Idempotency-Keys and
@@ -47,7 +48,8 @@ Examples:
   spendcap status --json | jq -r .everybody.spend.used
   spendcap status --dynamodb-endpoint http://127.0.0.1:8000
 
-JSON: {"day", "asOf", "resetAt", "table",
+JSON: {"day", "asOf", "resetAt", "table", "stop": {"message",
+"since", "by"} or null, "limits": [{"budget", "day", "cap", "since", "by"}], "blocked": callers,
 "everybody": {"budget", "calls": {"used", "cap", "remaining"},
   "spend": {"used", "held", "cap", "remaining", "currency"}} or null without a ceiling,
 "budgets": [{"budget", "cap": {"calls", "usd"}, "seen", "capped", "calls", "used",
@@ -105,6 +107,10 @@ func runStatus(ctx context.Context, e env, o statusOptions, d *deployment.Deploy
 	if err != nil {
 		return err
 	}
+	set, err := controlsOf(e, d)
+	if err != nil {
+		return err
+	}
 	look := func() (*status.Report, error) {
 		day := caps.DayOf(e.now())
 		if o.day != "" {
@@ -112,11 +118,11 @@ func runStatus(ctx context.Context, e env, o statusOptions, d *deployment.Deploy
 		}
 		c := status.Config{
 			Client: d.DynamoDB, Table: d.Table, Store: store, Day: day, Least: least,
-			Global: cfg.Global, MaxReads: o.maxReads, UnitsPerSecond: o.unitsPerSecond, Now: e.now,
+			Global: cfg.Global, Callers: perCaller(cfg), MaxReads: o.maxReads, UnitsPerSecond: o.unitsPerSecond, Now: e.now,
 		}
-		for _, b := range []caps.Budget{cfg.Caller, cfg.Demo} {
-			if b != (caps.Budget{}) {
-				c.Callers = append(c.Callers, b)
+		if day == caps.DayOf(e.now()) {
+			if c.Control, err = set.state(ctx); err != nil {
+				return nil, err
 			}
 		}
 		if o.progress || isTerminal(e.stderr) {

@@ -4,19 +4,23 @@ import (
 	"time"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
+	"github.com/seed3e88d9a2/spendcap/internal/control"
 )
 
 // JSON is the report with stable names. Amounts are dollars as exact decimal strings.
 type JSON struct {
-	Day       string    `json:"day"`
-	AsOf      time.Time `json:"asOf"`
-	ResetAt   time.Time `json:"resetAt"`
-	Table     string    `json:"table"`
-	Everybody *Ceiling  `json:"everybody"`
-	Budgets   []Callers `json:"budgets"`
-	Complete  bool      `json:"complete"` // false: the numbers of the budgets are too low
-	Broken    int       `json:"broken"`   // items that cannot be read
-	Reads     Reads     `json:"reads"`
+	Day       string          `json:"day"`
+	AsOf      time.Time       `json:"asOf"`
+	ResetAt   time.Time       `json:"resetAt"`
+	Table     string          `json:"table"`
+	Stop      *control.Stop   `json:"stop"`    // null: calls are open
+	Limits    []control.Limit `json:"limits"`  // in the place of the file's caps
+	Blocked   int             `json:"blocked"` // callers
+	Everybody *Ceiling        `json:"everybody"`
+	Budgets   []Callers       `json:"budgets"`
+	Complete  bool            `json:"complete"` // false: the numbers of the budgets are too low
+	Broken    int             `json:"broken"`   // items that cannot be read
+	Reads     Reads           `json:"reads"`
 }
 
 // Ceiling is what is used of the global ceiling.
@@ -40,7 +44,11 @@ type Ceiling struct {
 func (r *Report) JSON() JSON {
 	j := JSON{
 		Day: r.Day.String(), AsOf: r.AsOf, ResetAt: r.Day.End(), Table: r.Table,
+		Stop: r.Control.Stop, Limits: r.Control.Limits, Blocked: len(r.Control.Blocks),
 		Budgets: r.Callers, Complete: r.Reads.Complete, Broken: r.Broken, Reads: r.Reads,
+	}
+	if j.Limits == nil {
+		j.Limits = []control.Limit{}
 	}
 	for i := range j.Budgets {
 		if j.Budgets[i].Top == nil {
@@ -49,14 +57,14 @@ func (r *Report) JSON() JSON {
 	}
 	if g := r.Global; g != nil {
 		c := &Ceiling{Budget: g.Budget}
-		limit, left := capOf(g.Cap), g.Cap.Remaining(g.Usage)
+		left := g.Cap.Remaining(g.Usage)
 		c.Calls.Used = g.Usage.Calls
-		if c.Calls.Cap = limit.Calls; limit.Calls != nil {
-			c.Calls.Remaining = &left.Calls
+		if n, ok := g.Cap.Calls(); ok {
+			c.Calls.Cap, c.Calls.Remaining = &n, &left.Calls
 		}
 		c.Spend.Used, c.Spend.Held, c.Spend.Currency = g.Usage.Settled(), g.Usage.Held, "USD"
-		if c.Spend.Cap = limit.USD; limit.USD != nil {
-			c.Spend.Remaining = &left.USD
+		if n, ok := g.Cap.USD(); ok {
+			c.Spend.Cap, c.Spend.Remaining = &n, &left.USD
 		}
 		j.Everybody = c
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
+	"github.com/seed3e88d9a2/spendcap/internal/control"
 )
 
 // Config is what is to be read.
@@ -17,10 +18,13 @@ type Config struct {
 	Store  caps.Store // of the same table
 	Day    caps.Day
 
-	// Global and Callers are the budgets with the caps in force. Global is the zero Budget
-	// if there is no ceiling. Budgets that are only in the table are told as well.
+	// Global and Callers are the budgets of the file. Global is the zero Budget if there is
+	// no ceiling. Budgets that are only in the table are told as well.
 	Global  caps.Budget
 	Callers []caps.Budget
+
+	// Control is what an operator has set; its limits take the place of the file's caps.
+	Control control.State
 
 	// Least is what a call costs at least where a cap limits dollars, in micro-dollars. A
 	// caller is capped if such a call does not fit any more.
@@ -38,7 +42,8 @@ type Report struct {
 	Day     caps.Day
 	AsOf    time.Time
 	Table   string
-	Global  *Everybody // nil without a ceiling
+	Control control.State // what is set at AsOf
+	Global  *Everybody    // nil without a ceiling
 	Callers []Callers
 	Reads   Reads
 	Broken  int // items of the day that cannot be read
@@ -75,19 +80,21 @@ func Read(ctx context.Context, c Config) (*Report, error) {
 }
 
 func (c Config) read(ctx context.Context, s scan) (*Report, error) {
-	r := &Report{Day: c.Day, AsOf: c.Now().UTC(), Table: c.Table}
+	now := c.Now().UTC()
+	r := &Report{Day: c.Day, AsOf: now, Table: c.Table, Control: c.Control.At(now)}
 	if c.Global != (caps.Budget{}) {
 		u, err := c.Store.Usage(ctx, caps.ItemKey{Budget: c.Global.Name, Day: c.Day, Caller: caps.Everybody})
 		if err != nil {
 			return nil, fmt.Errorf("reading the ceiling: %w", err)
 		}
-		r.Global = &Everybody{c.Global.Name, c.Global.Cap, u}
+		r.Global = &Everybody{c.Global.Name, r.Control.Cap(c.Global, c.Day), u}
 	}
 	limits := make(map[string]caps.Cap)
 	budgets := make(map[string]*Callers)
 	for _, b := range c.Callers {
-		limits[b.Name] = b.Cap
-		budgets[b.Name] = &Callers{Budget: b.Name, Cap: capOf(b.Cap)}
+		limit := r.Control.Cap(b, c.Day)
+		limits[b.Name] = limit
+		budgets[b.Name] = &Callers{Budget: b.Name, Cap: &limit}
 	}
 	var err error
 	r.Reads, r.Broken, err = s.each(ctx, c.Day, func(key caps.ItemKey, u caps.Usage) {

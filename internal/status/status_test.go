@@ -241,11 +241,11 @@ func TestAnotherDay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"day":"2026-11-29","asOf":"2026-11-30T09:00:00Z","resetAt":"2026-11-30T00:00:00Z","table":"spendcap",` +
+	want := `{"day":"2026-11-29","asOf":"2026-11-30T09:00:00Z","resetAt":"2026-11-30T00:00:00Z","table":"spendcap","stop":null,"limits":[],"blocked":0,` +
 		`"everybody":{"budget":"global","calls":{"used":2,"cap":5000,"remaining":4998},"spend":{"used":"0.000100","held":"0.000200","cap":"5.000000","remaining":"4.999700","currency":"USD"}},` +
 		`"budgets":[{"budget":"caller","cap":{"calls":10,"usd":"0.050000"},"seen":1,"capped":0,"calls":2,"used":"0.000100","held":"0.000200","openHolds":2,` +
 		`"top":[{"key":"` + strings.Repeat("b", 32) + `","calls":2,"used":"0.000100","held":"0.000200","openHolds":2,"capped":false}]},` +
-		`{"budget":"demo","cap":{"calls":10,"usd":null},"seen":0,"capped":0,"calls":0,"used":"0.000000","held":"0.000000","openHolds":0,"top":[]},` +
+		`{"budget":"demo","cap":{"calls":10},"seen":0,"capped":0,"calls":0,"used":"0.000000","held":"0.000000","openHolds":0,"top":[]},` +
 		`{"budget":"tier-pro","cap":null,"seen":1,"capped":0,"calls":7,"used":"0.000070","held":"0.000000","openHolds":0,` +
 		`"top":[{"key":"` + strings.Repeat("c", 32) + `","calls":7,"used":"0.000070","held":"0.000000","openHolds":0,"capped":false}]}],` +
 		`"complete":true,"broken":1,"reads":{"pages":1,"items":5,"units":0.5,"complete":true}}`

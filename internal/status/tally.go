@@ -24,7 +24,7 @@ type Caller struct {
 // Callers are all callers of one budget together.
 type Callers struct {
 	Budget    string        `json:"budget"`
-	Cap       *Cap          `json:"cap"` // of one caller; null if the file has none
+	Cap       *caps.Cap     `json:"cap"` // in force for one caller; null if the file has none
 	Seen      int64         `json:"seen"`
 	Capped    int64         `json:"capped"` // see Config.Least
 	Calls     int64         `json:"calls"`
@@ -32,23 +32,6 @@ type Callers struct {
 	Held      caps.MicroUSD `json:"held"`      // in dollars
 	OpenHolds int64         `json:"openHolds"` // calls that are running, or whose cost was never known
 	Top       []Caller      `json:"top"`       // the ten that used most, dollars before calls
-}
-
-// Cap is a cap in force; a part that does not limit is null.
-type Cap struct {
-	Calls *int64         `json:"calls"`
-	USD   *caps.MicroUSD `json:"usd"`
-}
-
-func capOf(c caps.Cap) *Cap {
-	var out Cap
-	if n, ok := c.Calls(); ok {
-		out.Calls = &n
-	}
-	if n, ok := c.USD(); ok {
-		out.USD = &n
-	}
-	return &out
 }
 
 // add counts one caller.

@@ -15,6 +15,7 @@ func (r *Report) Text(w io.Writer, s Style) error {
 		fmt.Fprintf(&b, ", ends in %s", spell(left))
 	}
 	b.WriteString("\n\n")
+	r.control(&b, s)
 	r.ceiling(&b, s)
 	r.budgets(&b)
 	r.top(&b, s)
@@ -52,9 +53,37 @@ func (r *Report) ceiling(b *strings.Builder, s Style) {
 func (r *Report) budgets(b *strings.Builder) {
 	rows := [][]string{{"budget", "callers", "capped", "calls", "used", "held", "open holds", "cap of one"}}
 	for _, c := range r.Callers {
-		rows = append(rows, []string{c.Budget, fmt.Sprint(c.Seen), fmt.Sprint(c.Capped), fmt.Sprint(c.Calls), dollars(c.Used), dollars(c.Held), fmt.Sprint(c.OpenHolds), c.Cap.String()})
+		limit := "not in the file"
+		if c.Cap != nil {
+			limit = c.Cap.String()
+		}
+		rows = append(rows, []string{c.Budget, fmt.Sprint(c.Seen), fmt.Sprint(c.Capped), fmt.Sprint(c.Calls), dollars(c.Used), dollars(c.Held), fmt.Sprint(c.OpenHolds), limit})
 	}
 	columns(b, rows)
+}
+
+// control tells what an operator has set.
+func (r *Report) control(b *strings.Builder, s Style) {
+	if stop := r.Control.Stop; stop != nil {
+		text := fmt.Sprintf("STOPPED since %s by %s", stop.Since.Format(time.RFC3339), stop.By)
+		if stop.Message != "" {
+			text += fmt.Sprintf("; callers are told %q", stop.Message)
+		}
+		fmt.Fprintf(b, "%s\n\n", s.paint(red, text))
+	}
+	for _, l := range r.Control.Limits {
+		until := "until further notice"
+		if l.Day != 0 {
+			until = "for " + l.Day.String()
+		}
+		fmt.Fprintf(b, "limit of %s: %s %s, by %s\n", l.Budget, l.Cap, until, l.By)
+	}
+	if n := len(r.Control.Blocks); n > 0 {
+		fmt.Fprintf(b, "blocked callers: %d, see `spendcap blocks`\n", n)
+	}
+	if len(r.Control.Limits)+len(r.Control.Blocks) > 0 {
+		b.WriteString("\n")
+	}
 }
 
 // columns writes a table whose first and last columns are on the left, the ones between
@@ -74,19 +103,6 @@ func columns(b *strings.Builder, rows [][]string) {
 		b.WriteString(strings.TrimRight(line+"  "+row[len(row)-1], " ") + "\n")
 	}
 	b.WriteString("\n")
-}
-
-// String is the cap as text, such as "10 calls, $0.050000".
-func (c *Cap) String() string {
-	switch {
-	case c == nil:
-		return "not in the file"
-	case c.USD == nil:
-		return fmt.Sprintf("%d calls", *c.Calls)
-	case c.Calls == nil:
-		return dollars(*c.USD)
-	}
-	return fmt.Sprintf("%d calls, %s", *c.Calls, dollars(*c.USD))
 }
 
 // top tells the callers of the budgets that cost money, and of others only if there are
@@ -113,7 +129,11 @@ func (r *Report) top(b *strings.Builder, s Style) {
 }
 
 func (c Callers) costs() bool {
-	return c.Used+c.Held > 0 || c.Cap != nil && c.Cap.USD != nil
+	if c.Cap == nil {
+		return c.Used+c.Held > 0
+	}
+	_, limited := c.Cap.USD()
+	return limited || c.Used+c.Held > 0
 }
 
 // spell is a time in hours and minutes, rounded up to the minute.

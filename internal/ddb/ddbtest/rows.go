@@ -12,8 +12,8 @@ import (
 )
 
 // This file is a DynamoDB table in memory, as far as the stores need one: GetItem, and
-// UpdateItem with a condition, SET, ADD and REMOVE; scan.go has the rest. It is strict,
-// as DynamoDB is, about names and values that an expression does not use.
+// UpdateItem with a condition, SET, ADD and REMOVE; scan.go and transact.go have the rest.
+// It is strict, as DynamoDB is, about names and values that an expression does not use.
 
 // attrKey is the partition key of the table.
 const attrKey = "k"
@@ -21,7 +21,7 @@ const attrKey = "k"
 // Row is an item: attribute, type, value.
 type Row map[string]map[string]string
 
-// Request is the body of a GetItem, an UpdateItem or a Scan.
+// Request is the body of a request.
 type Request struct {
 	TableName                           string
 	Key                                 Row
@@ -35,12 +35,16 @@ type Request struct {
 	ConsistentRead                      bool
 	FilterExpression                    string
 	ExclusiveStartKey                   Row
+	ClientRequestToken                  string
+	TransactItems                       []struct{ Put *Put }
+	RequestItems                        map[string]struct{ Keys []Row }
 }
 
 // failure is an answer of status 400.
 type failure struct {
 	code, message string
 	item          Row
+	reasons       []map[string]string // of a transaction that was canceled
 }
 
 func (f *failure) Error() string { return f.code + ": " + f.message }
@@ -51,10 +55,14 @@ func invalid(format string, args ...any) *failure {
 
 // get returns the body of a GetItem's answer.
 func (r *Request) get(rows map[string]Row) any {
+	answer := map[string]any{}
 	if item, ok := rows[r.Key[attrKey]["S"]]; ok {
-		return map[string]any{"Item": item}
+		answer["Item"] = item
 	}
-	return map[string]any{}
+	if r.ReturnConsumedCapacity == "TOTAL" {
+		answer["ConsumedCapacity"] = map[string]any{"TableName": r.TableName, "CapacityUnits": 1}
+	}
+	return answer
 }
 
 // update applies an UpdateItem and returns the body of its answer.

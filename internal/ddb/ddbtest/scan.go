@@ -1,7 +1,6 @@
 package ddbtest
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"math"
 	"slices"
@@ -64,7 +63,7 @@ func (r *Request) scan(order []position, rows map[string]Row) (body any, err err
 		if !r.ConsistentRead {
 			units /= 2
 		}
-		answer["ConsumedCapacity"] = map[string]any{"TableName": cmp.Or(r.TableName, "table"), "CapacityUnits": units}
+		answer["ConsumedCapacity"] = map[string]any{"TableName": r.TableName, "CapacityUnits": units}
 	}
 	return answer, nil
 }

@@ -31,7 +31,8 @@ type Server struct {
 
 	mu     sync.Mutex
 	rows   map[string]Row
-	order  []position // see positions
+	order  []position      // see positions
+	done   map[string]bool // tokens of transactions that were applied
 	seen   []Seen
 	script func(n int, s Seen) Fault
 }
@@ -82,7 +83,7 @@ var (
 
 // New starts a server that ends with the test.
 func New(t testing.TB) *Server {
-	s := &Server{t: t, rows: map[string]Row{}}
+	s := &Server{t: t, rows: map[string]Row{}, done: map[string]bool{}}
 	h := httptest.NewServer(s)
 	t.Cleanup(h.Close)
 	s.URL = h.URL
@@ -219,12 +220,16 @@ func (s *Server) answer(r *Seen) (status int, body []byte) {
 	var answer any
 	var err error
 	switch operation := r.Operation; {
-	case s.Table != "" && r.Request.TableName != s.Table:
+	case s.Table != "" && !r.Request.names(s.Table):
 		err = &failure{code: "ResourceNotFoundException", message: "Requested resource not found"}
 	case operation == "GetItem":
 		answer = r.Request.get(s.rows)
 	case operation == "Scan":
 		answer, err = r.Request.scan(s.positions(), s.rows)
+	case operation == "BatchGetItem":
+		answer = r.Request.batch(s.rows)
+	case operation == "TransactWriteItems":
+		answer, err = r.Request.transact(s.rows, s.done)
 	case operation == "UpdateItem":
 		answer, err = r.Request.update(s.rows)
 	default:
@@ -235,9 +240,27 @@ func (s *Server) answer(r *Seen) (status int, body []byte) {
 		if f.item != nil {
 			fields["Item"] = f.item
 		}
+		if f.reasons != nil {
+			fields["CancellationReasons"] = f.reasons
+		}
 		return http.StatusBadRequest, MustJSON(fields)
 	}
 	return http.StatusOK, MustJSON(answer)
+}
+
+// names tells whether the request is about the table.
+func (r *Request) names(table string) bool {
+	for _, t := range r.TransactItems {
+		if t.Put != nil && t.Put.TableName != table {
+			return false
+		}
+	}
+	for name := range r.RequestItems {
+		if name != table {
+			return false
+		}
+	}
+	return r.TableName == table || len(r.TransactItems)+len(r.RequestItems) > 0
 }
 
 // Client is an SDK client with the SDK's own defaults, retries included.

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/seed3e88d9a2/spendcap/caps"
+	"github.com/seed3e88d9a2/spendcap/internal/config"
+	"github.com/seed3e88d9a2/spendcap/internal/control"
+	"github.com/seed3e88d9a2/spendcap/internal/deployment"
+	"github.com/seed3e88d9a2/spendcap/internal/operator"
+)
+
+// addressHelp is what the commands that take an address say of it.
+const addressHelp = `
+ADDRESS is an IPv4 or IPv6 address, or a prefix as wide as the file counts, such as
+2001:db8::/64. It is turned into a key on this machine and stored nowhere. The secret
+for that comes from SPENDCAP_HMAC_KEY, or --hmac-secret, or the stack's secret in
+Secrets Manager (secretsmanager:GetSecretValue), or a local system's table. KEY is a
+caller key of today, 32 hexadecimal digits, as ` + "`spendcap status`" + ` shows them.
+`
+
+// block refuses one caller.
+func block(e env) *cli.Command {
+	var o deployment.Options
+	var file, as string
+	var howLong time.Duration
+	var asJSON bool
+	return &cli.Command{
+		Name:      "block",
+		Category:  operate,
+		Usage:     "refuse one caller",
+		UsageText: "spendcap block [--for TIME] [flags] KEY|ADDRESS",
+		Description: `
+Refuses every call of one caller within five seconds, on every instance, without a
+deployment. A block of an ADDRESS lasts until ` + "`spendcap unblock`" + `, or for the time that
+--for gives. A KEY stands for its caller until midnight UTC only, and so does its block.
+Blocking again changes the time. There are at most 1,000 blocks.
+` + addressHelp + `
+It reads a few items of the table and writes two.
+
+Examples:
+  spendcap block 198.51.100.10
+  spendcap block 2001:db8::/64 --for 24h
+  spendcap block 6011c47ed6d35fc773febedea26a8a1b
+` + changeHelp + whichHelp + `, dynamodb:GetItem and dynamodb:PutItem.
+`,
+		Flags: append(append([]cli.Flag{
+			&cli.DurationFlag{Name: "for", Destination: &howLong, DefaultText: "until unblocked, a key until midnight UTC", Usage: "the `TIME` that the block lasts, such as 90m or 24h"},
+			asFlag(&as),
+			jsonFlag(&asJSON),
+		}, addressFlags(&o, &file)...), deploymentFlags(&o)...),
+		Action: arguments(1, []string{"KEY or ADDRESS"}, func(ctx context.Context, cmd *cli.Command) error {
+			if howLong < 0 || cmd.IsSet("for") && howLong == 0 {
+				return misuse(cmd, "--for %v is not in the future", howLong)
+			}
+			return find(ctx, e, o, func(d *deployment.Deployment) error {
+				c, err := controlsOf(e, d)
+				if err != nil {
+					return err
+				}
+				cfg, err := config.LoadFile(file)
+				if err != nil {
+					return err
+				}
+				b, err := c.blockOf(ctx, cfg, cmd.Args().First())
+				if err != nil {
+					return err
+				}
+				if howLong > 0 {
+					b.Until = e.now().Add(howLong)
+				}
+				op, err := c.operator(ctx, as, nil)
+				if err != nil {
+					return err
+				}
+				r, err := op.Block(ctx, b)
+				return c.tell(r, err, asJSON, func(r control.Record) string {
+					b := r.New.Blocks[0]
+					return fmt.Sprintf("Blocked by %s, %s; it takes hold within five seconds.\nkey  %s", r.By, until(b.End(), e.now(), "until `spendcap unblock`"), b.Key)
+				})
+			})
+		}),
+	}
+}
+
+// blockOf is the block of a caller that is named by a key of today or by an address.
+func (c *controls) blockOf(ctx context.Context, cfg *config.Config, name string) (control.Block, error) {
+	if !operator.IsKey(name) {
+		caller, err := operator.ParseCaller(cfg.Mask, name)
+		if err != nil {
+			return control.Block{}, err
+		}
+		keyer, err := c.deployment.Keyer(ctx)
+		if err != nil {
+			return control.Block{}, err
+		}
+		return control.AddressBlock(keyer, caller), nil
+	}
+	store, err := c.deployment.Store()
+	if err != nil {
+		return control.Block{}, err
+	}
+	item, err := operator.ItemOf(ctx, store, name, caps.DayOf(c.now()), perCaller(cfg))
+	return control.KeyBlock(item), err
+}
