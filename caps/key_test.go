@@ -47,7 +47,7 @@ func TestKeyIsTheDocumentedHash(t *testing.T) {
 		mac.Reset()
 		mac.Write([]byte("block\x00\x00" + prefix))
 		want = hex.EncodeToString(mac.Sum(nil))[:32]
-		if got := keyer.LastingKey("block", mustCaller(t, header)); got != want {
+		if got := keyer.LastingKey("block", caps.DayOf(noon()), mustCaller(t, header)).Key; got != want {
 			t.Errorf("%s without a day: %s; want %s", header, got, want)
 		}
 	}
@@ -66,8 +66,8 @@ func TestKeyDependsOnEveryPart(t *testing.T) {
 		"demo":           keyer.Key("demo", day, caller),
 		"no purpose":     keyer.Key("", day, caller),
 		"1970":           keyer.Key("caller", 0, caller),
-		"no day":         keyer.LastingKey("caller", caller),
-		"lasting demo":   keyer.LastingKey("demo", caller),
+		"no day":         keyer.LastingKey("caller", day, caller).Key,
+		"lasting demo":   keyer.LastingKey("demo", day, caller).Key,
 		"a neighbour":    keyer.Key("caller", day, mustCaller(t, "198.51.100.11:46532")),
 		"an IPv6 caller": keyer.Key("caller", day, mustCaller(t, "2001:db8::1:46532")),
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/seed3e88d9a2/spendcap/internal/config"
 	"github.com/seed3e88d9a2/spendcap/internal/deployment"
 	"github.com/seed3e88d9a2/spendcap/internal/edge"
+	"github.com/seed3e88d9a2/spendcap/internal/hmackey"
 	"github.com/seed3e88d9a2/spendcap/internal/httpapi"
 	claimsmemory "github.com/seed3e88d9a2/spendcap/internal/idempotency/memory"
 	"github.com/seed3e88d9a2/spendcap/llm"
@@ -110,13 +111,17 @@ func runDev(ctx context.Context, e env, o devOptions) error {
 		}
 		counts = "in table " + o.table + " at " + o.endpoint
 	}
+	keyer, err := hmackey.NewKeyer(secrets.HMACKey)
+	if err != nil {
+		return err
+	}
 	provider, model, err := localProvider(ctx, e, cfg.LLM)
 	if err != nil {
 		return err
 	}
 	handler, err := assemble.Handler(assemble.Parts{
 		Config: cfg, Store: stores.counts, Claims: stores.claims, Provider: provider,
-		Lock: lock, HMACKey: []byte(secrets.HMACKey), Logger: log,
+		Lock: lock, Keyer: keyer, Logger: log,
 	})
 	if err != nil {
 		return err

@@ -32,6 +32,10 @@ type Config struct {
 	Auth  *auth.Config
 	Tiers map[string]*caps.Guard
 
+	// KeysInForce is asked before a caller is counted. An error means that the callers'
+	// keys may not be those of today. nil: they never change.
+	KeysInForce func(context.Context) error
+
 	LLM          *llm.Service        // makes the paid calls; nil: there are none
 	MaxBodyBytes int                 // of a paid call's request, decoded
 	Idempotency  *idempotency.Keeper // nil: Idempotency-Key is ignored

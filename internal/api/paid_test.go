@@ -97,7 +97,7 @@ func newPaid(t testing.TB, caller, global caps.Cap, complete func(context.Contex
 	if err != nil {
 		t.Fatal(err)
 	}
-	keeper, err := idempotency.New(idempotency.Config{Store: idemmemory.New(), Secret: []byte(hmacKey), Lease: 35 * time.Second, Now: clock.Now})
+	keeper, err := idempotency.New(idempotency.Config{Store: idemmemory.New(), Keyer: keyer, Lease: 35 * time.Second, Now: clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ var (
 	gate = []step{
 		{"origin lock", (*request).checkOriginLock},
 		{"caller", (*request).identifyCaller},
+		{"keys", (*request).checkKeys},
 		{"route", (*request).findRoute},
 	}
 	demoCall = []step{

@@ -3,6 +3,7 @@
 package assemble
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -19,10 +20,14 @@ import (
 
 // Parts are what a handler is built from.
 type Parts struct {
-	Config  *config.Config
-	Store   caps.Store
-	Lock    *originlock.Lock
-	HMACKey []byte
+	Config *config.Config
+	Store  caps.Store
+	Lock   *originlock.Lock
+	Keyer  *caps.Keyer
+
+	// KeysInForce tells whether the Keyer has the versions that can serve today. nil: it
+	// always has.
+	KeysInForce func(context.Context) error
 
 	// Provider makes the paid calls, and Claims remembers their Idempotency-Keys. Both
 	// are needed if the file has an llm.
@@ -36,16 +41,12 @@ type Parts struct {
 
 // Handler returns the request path, or an error that names what is wrong.
 func Handler(p Parts) (*api.Handler, error) {
-	keyer, err := caps.NewKeyer(p.HMACKey)
-	if err != nil {
-		return nil, err
-	}
 	store := metrics.Store(p.Store)
 	guard := func(caller, address, global caps.Budget) (*caps.Guard, error) {
 		if caller == (caps.Budget{}) {
 			return nil, nil
 		}
-		return caps.NewGuard(caps.Config{Store: store, Keyer: keyer, Caller: caller, Address: address, Global: global, Now: p.Now})
+		return caps.NewGuard(caps.Config{Store: store, Keyer: p.Keyer, Caller: caller, Address: address, Global: global, Now: p.Now})
 	}
 	none := caps.Budget{}
 	demo, err := guard(p.Config.Demo, none, none)
@@ -71,6 +72,7 @@ func Handler(p Parts) (*api.Handler, error) {
 		Paid:           paid,
 		Auth:           p.Config.Auth,
 		Tiers:          tiers,
+		KeysInForce:    p.KeysInForce,
 		AllowedOrigins: p.Config.AllowedOrigins,
 		Metrics:        p.Metrics,
 		Logger:         p.Logger,
@@ -83,7 +85,7 @@ func Handler(p Parts) (*api.Handler, error) {
 		c.LLM.Now = p.Now
 		c.MaxBodyBytes = escaped*p.Config.LLM.MaxInputBytes + envelope
 		c.Idempotency, err = idempotency.New(idempotency.Config{
-			Store: p.Claims, Secret: p.HMACKey, Lease: deadlines.Lambda + leaseMargin, Now: p.Now,
+			Store: p.Claims, Keyer: p.Keyer, Lease: deadlines.Lambda + leaseMargin, Now: p.Now,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("idempotency: %w", err)

@@ -100,7 +100,7 @@ llm:
 	}
 	var log, measured written
 	handler, err := assemble.Handler(assemble.Parts{
-		Config: cfg, Store: counts, Claims: keys, Provider: provider, Lock: lock, HMACKey: []byte(hmacKey),
+		Config: cfg, Store: counts, Claims: keys, Provider: provider, Lock: lock, Keyer: testKeyer(t),
 		Metrics: metrics.New(&measured, noon),
 		Logger:  slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Now:     noon,

@@ -112,7 +112,7 @@ func newWorld(t *testing.T, file string, instances int) *world {
 			t.Fatal(err)
 		}
 		handler, err := assemble.Handler(assemble.Parts{
-			Config: c, Store: w.calls, Claims: claims, Provider: provider, Lock: lock, HMACKey: []byte(hmacKey), Logger: log, Now: noon,
+			Config: c, Store: w.calls, Claims: claims, Provider: provider, Lock: lock, Keyer: testKeyer(t), Logger: log, Now: noon,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -64,7 +64,7 @@ llm:
 			t.Fatal(err)
 		}
 		h, err := assemble.Handler(assemble.Parts{
-			Config: cfg, Store: store, Claims: claims.New(), Lock: lock, HMACKey: []byte(hmacKey),
+			Config: cfg, Store: store, Claims: claims.New(), Lock: lock, Keyer: testKeyer(t),
 			Provider: meter{price: caps.MicroUSD(price), rng: rng, bill: &bill},
 			Logger:   slog.New(slog.NewTextHandler(io.Discard, nil)), Now: noon,
 		})

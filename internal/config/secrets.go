@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
+	"github.com/seed3e88d9a2/spendcap/internal/hmackey"
 )
 
 // The variables that fix the two secrets.
@@ -27,8 +29,12 @@ const maxSecretBytes = 1024
 
 // Secrets are the two secrets of one system. They print as nothing.
 type Secrets struct {
-	Origin  string // for the origin lock
-	HMACKey string // for the caller keys; never the origin secret: rotating the lock would reset the counts
+	Origin string // for the origin lock
+
+	// HMACKey is for the caller keys: a secret, or the ring of its versions as
+	// [hmackey.Parse] reads it. It never has the origin secret: rotating the lock would
+	// reset the counts.
+	HMACKey string
 
 	// Drawn says for each whether it was drawn for this process, because its variable
 	// is not set. Counts kept elsewhere are then lost with the process.
@@ -48,19 +54,33 @@ func (Secrets) LogValue() slog.Value { return slog.StringValue("(secrets)") }
 // [os.LookupEnv] outside tests. One that is not set is drawn afresh, which is meant
 // for the local system only. One that is set has to be good: empty, blank, shorter
 // than 32 bytes, not visible ASCII, or equal to the other is an error, which names
-// the variable and never its value.
+// the variable and never its value. [HMACKeyVar] may also be a ring of versions.
 func ReadSecrets(lookup func(string) (string, bool)) (Secrets, error) {
 	var s Secrets
 	var errs [3]error
 	s.Origin, s.OriginDrawn, errs[0] = readSecret(OriginSecretVar, lookup)
-	s.HMACKey, s.HMACKeyDrawn, errs[1] = readSecret(HMACKeyVar, lookup)
-	if errs[0] == nil && errs[1] == nil && s.Origin == s.HMACKey {
+	var versions []caps.KeyVersion
+	s.HMACKey, versions, s.HMACKeyDrawn, errs[1] = readKeys(lookup)
+	if errs[0] == nil && errs[1] == nil && slices.ContainsFunc(versions, func(v caps.KeyVersion) bool { return string(v.Secret) == s.Origin }) {
 		errs[2] = fmt.Errorf("%s and %s are the same: %s for one of them, or rotating the lock resets the counts", OriginSecretVar, HMACKeyVar, drawOne)
 	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return Secrets{}, err
 	}
 	return s, nil
+}
+
+// readKeys reads [HMACKeyVar] in either of its forms.
+func readKeys(lookup func(string) (string, bool)) (value string, versions []caps.KeyVersion, drawn bool, err error) {
+	if value, _ = lookup(HMACKeyVar); !strings.HasPrefix(strings.TrimSpace(value), "{") {
+		if value, drawn, err = readSecret(HMACKeyVar, lookup); err != nil {
+			return "", nil, false, err
+		}
+	}
+	if versions, err = hmackey.Parse(value); err != nil {
+		return "", nil, false, fmt.Errorf("%s: %w", HMACKeyVar, err)
+	}
+	return value, versions, drawn, nil
 }
 
 const drawOne = "draw another with `openssl rand -hex 32`"

@@ -139,7 +139,7 @@ func TestBlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	today := caps.DayOf(noon)
-	lasting := control.AddressBlock(keyer, caller)
+	lasting := control.AddressBlock(keyer, caller, today)
 	lasting.Until = noon.Add(24*time.Hour + 1)
 	r, err := d.Block(t.Context(), lasting)
 	lasting.Until, lasting.Since, lasting.By = noon.Add(24*time.Hour+time.Second), noon, ann
@@ -152,7 +152,7 @@ func TestBlock(t *testing.T) {
 	ofToday.Since, ofToday.By = noon, ann
 	d.want(r, err, control.ActionBlock, control.State{}, control.State{Blocks: []control.Block{ofToday}}, control.State{Blocks: []control.Block{lasting, ofToday}})
 
-	longer := control.AddressBlock(keyer, caller)
+	longer := control.AddressBlock(keyer, caller, today)
 	r, err = d.Block(t.Context(), longer)
 	longer.Since, longer.By = noon, ann
 	d.want(r, err, control.ActionBlock, one, control.State{Blocks: []control.Block{longer}}, control.State{Blocks: []control.Block{longer, ofToday}})
@@ -169,11 +169,13 @@ func TestBlockRefuses(t *testing.T) {
 	for want, b := range map[string]control.Block{
 		`day: a key stands for its caller on its own day only, and this one is of 2026-11-29: copy one of today (2026-11-30), or give the address`: {Key: key, Purpose: "caller", Day: today - 1},
 		`until: a key of today's items stands for its caller until 2026-12-01T00:00:00Z only: block the address to block it for longer`:            {Key: key, Purpose: "caller", Day: today, Until: noon.Add(13 * time.Hour)},
-		`until: 2026-11-30T12:00:00Z is not in the future`: {Key: key, Purpose: control.BlockPurpose, Until: noon},
-		`block 1: key: it is not a caller key, 32 lower-case hexadecimal digits: copy one from the list of callers, or give the address`: {Key: "198.51.100.7", Purpose: control.BlockPurpose},
+		`until: 2026-11-30T12:00:00Z is not in the future`: {Key: key, Purpose: control.BlockPurpose, KeyVersion: "1", Until: noon},
+		`block 1: key: it is not a caller key, 32 lower-case hexadecimal digits: copy one from the list of callers, or give the address`: {Key: "198.51.100.7", Purpose: control.BlockPurpose, KeyVersion: "1"},
 		`block of key "` + key + `": purpose: the budget has no name`:                                                                    {Key: key},
 		`block of key "` + key + `": purpose: the budget name "a#b" may have letters, digits and hyphens only`:                           {Key: key, Purpose: "a#b", Day: today},
 		`block of key "` + key + `": day: a key of the purpose block has none, a budget's key has the one that it is of`:                 {Key: key, Purpose: "caller"},
+		`block of key "` + key + `": keyVersion: a key of the purpose block names the version of its secret, and no other does`:          {Key: key, Purpose: control.BlockPurpose},
+		`block of key "` + key + `": keyVersion: it has the character U+000A: write one line of printable text`:                          {Key: key, Purpose: control.BlockPurpose, KeyVersion: "1\n"},
 	} {
 		if _, err := d.Block(t.Context(), b); err == nil || err.Error() != want {
 			t.Errorf("%+v\n%v\nwant %s", b, err, want)
@@ -182,16 +184,46 @@ func TestBlockRefuses(t *testing.T) {
 	d.state(control.State{})
 }
 
+// A block outlives the version of the secret that it was made with, and an operator who
+// has the newer version only finds it all the same.
+func TestBlockNamesItsKeyVersion(t *testing.T) {
+	d, today := newDesk(t), caps.DayOf(noon)
+	keyer, err := caps.NewKeyring(
+		caps.KeyVersion{ID: "1", Secret: []byte(strings.Repeat("k", 32))},
+		caps.KeyVersion{ID: "2", From: today + 1, Secret: []byte(strings.Repeat("l", 32))},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	caller, err := caps.Mask{}.Caller(netip.MustParseAddr("198.51.100.7"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, day := range []caps.Day{today, today + 1} {
+		if _, err := d.Block(t.Context(), control.AddressBlock(keyer, caller, day)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := d.State(t.Context())
+	if err != nil || fmt.Sprint(s.KeyVersions()) != "[1 2]" || s.Blocks[0].Key == s.Blocks[1].Key {
+		t.Errorf("%+v names %v, %v", s.Blocks, s.KeyVersions(), err)
+	}
+	if _, err := d.Unblock(t.Context(), control.KeysOf(keyer, caller, today+1)...); err != nil {
+		t.Error(err)
+	}
+	d.state(control.State{})
+}
+
 func TestBlocksAreBoundedAndSwept(t *testing.T) {
 	d := newDesk(t)
 	full := control.State{}
 	for n := range control.MaxBlocks {
-		full.Blocks = append(full.Blocks, control.Block{Key: fmt.Sprintf("%032x", n), Purpose: control.BlockPurpose, Until: noon.Add(time.Hour), Since: noon, By: ann})
+		full.Blocks = append(full.Blocks, control.Block{Key: fmt.Sprintf("%032x", n), Purpose: control.BlockPurpose, KeyVersion: "1", Until: noon.Add(time.Hour), Since: noon, By: ann})
 	}
 	if ok, err := d.store.Write(t.Context(), 0, full, control.Record{Version: 1, ID: "x", At: noon, By: ann, Action: control.ActionBlock}); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	b := control.Block{Key: strings.Repeat("f", 32), Purpose: control.BlockPurpose}
+	b := control.Block{Key: strings.Repeat("f", 32), Purpose: control.BlockPurpose, KeyVersion: "1"}
 	const want = "blocks: 1001 are more than 1000: unblock callers, or lower the caps"
 	if _, err := d.Block(t.Context(), b); err == nil || err.Error() != want {
 		t.Errorf("%v; want %s", err, want)

@@ -39,18 +39,22 @@ const BlockPurpose = "block"
 // either by one without a day ([AddressBlock]), or by a key of a budget's items, which
 // stands for the caller on one day only ([KeyBlock]).
 type Block struct {
-	Key     string    `json:"key"`
-	Purpose string    `json:"purpose"`        // BlockPurpose, or the name of the key's budget
-	Day     caps.Day  `json:"day,omitzero"`   // of a budget's key; 0 with BlockPurpose
-	Until   time.Time `json:"until,omitzero"` // the first moment it is over; zero: until it is taken back
-	Since   time.Time `json:"since"`
-	By      string    `json:"by"`
+	Key        string    `json:"key"`
+	KeyVersion string    `json:"keyVersion,omitempty"` // of the secret that Key was made with; only with BlockPurpose
+	Purpose    string    `json:"purpose"`              // BlockPurpose, or the name of the key's budget
+	Day        caps.Day  `json:"day,omitzero"`         // of a budget's key; 0 with BlockPurpose
+	Until      time.Time `json:"until,omitzero"`       // the first moment it is over; zero: until it is taken back
+	Since      time.Time `json:"since"`
+	By         string    `json:"by"`
 }
 
 // AddressBlock is the block of a caller whose address is known, until it is taken back.
-// The keyer has the deployment's secret, and caller is made with the file's mask.
-func AddressBlock(keyer *caps.Keyer, caller caps.Caller) Block {
-	return Block{Key: keyer.LastingKey(BlockPurpose, caller), Purpose: BlockPurpose}
+// The keyer has the deployment's secret, and caller is made with the file's mask. The
+// key is of the version of the secret that serves today, which every instance knows; a
+// caller is blocked if any of its keys is, see [caps.Keyer.LastingKeys].
+func AddressBlock(keyer *caps.Keyer, caller caps.Caller, today caps.Day) Block {
+	k := keyer.LastingKey(BlockPurpose, today, caller)
+	return Block{Key: k.Key, KeyVersion: k.Version, Purpose: BlockPurpose}
 }
 
 // KeyBlock is the block of the caller that an item of a budget belongs to, for the
@@ -62,11 +66,26 @@ func KeyBlock(item caps.ItemKey) Block {
 // KeysOf are all keys by which a caller may be blocked on a day, given the names of the
 // budgets that have caller keys: what to pass to [Operator.Unblock] for an address.
 func KeysOf(keyer *caps.Keyer, caller caps.Caller, day caps.Day, budgets ...string) []string {
-	keys := []string{keyer.LastingKey(BlockPurpose, caller)}
+	var keys []string
+	for _, k := range keyer.LastingKeys(BlockPurpose, caller) {
+		keys = append(keys, k.Key)
+	}
 	for _, b := range budgets {
 		keys = append(keys, keyer.Key(b, day, caller))
 	}
 	return keys
+}
+
+// KeyVersions are the versions of the secret that blocks are known under, and that have
+// to be kept for them.
+func (s *State) KeyVersions() []string {
+	var ids []string
+	for _, b := range s.Blocks {
+		if b.KeyVersion != "" && !slices.Contains(ids, b.KeyVersion) {
+			ids = append(ids, b.KeyVersion)
+		}
+	}
+	return ids
 }
 
 // InForce tells whether the block refuses its caller at a time.
@@ -201,6 +220,12 @@ func (b Block) check() error {
 	}
 	if (b.Day == 0) != (b.Purpose == BlockPurpose) {
 		return fmt.Errorf("day: a key of the purpose %s has none, a budget's key has the one that it is of", BlockPurpose)
+	}
+	if (b.KeyVersion == "") != (b.Purpose != BlockPurpose) {
+		return fmt.Errorf("keyVersion: a key of the purpose %s names the version of its secret, and no other does", BlockPurpose)
+	}
+	if err := checkText("keyVersion", b.KeyVersion, maxNameBytes); err != nil {
+		return err
 	}
 	return checkOrigin(b.Since, b.By)
 }

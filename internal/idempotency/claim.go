@@ -25,10 +25,10 @@ var (
 // Claim is the right to make the one paid call of an Idempotency-Key. It ends with
 // Finish, with Abandon, or by itself when the lease is over.
 type Claim struct {
-	keeper *Keeper
-	entry  *entry
-	id     ClaimID
-	until  time.Time // how long the answer is kept
+	keeper  *Keeper
+	entries []*entry // what was claimed: one, or two just after a change of the secret's version
+	id      ClaimID
+	until   time.Time // how long the answer is kept
 
 	mu    sync.Mutex
 	ended bool
@@ -46,32 +46,40 @@ func (c *Claim) Finish(ctx context.Context, a Answer) error {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	sealed := c.entry.seal(a)
-	if len(sealed) > c.keeper.largest {
-		return c.remember(ctx, fmt.Errorf("%w: sealed it has %d bytes, at most %d are kept", ErrNotKept, len(sealed), c.keeper.largest))
+	var errs []error
+	for _, e := range c.entries {
+		errs = append(errs, c.finish(ctx, e, a))
 	}
-	err := c.keep(ctx, sealed)
+	return errors.Join(errs...)
+}
+
+func (c *Claim) finish(ctx context.Context, e *entry, a Answer) error {
+	sealed := e.seal(a)
+	if len(sealed) > c.keeper.largest {
+		return c.remember(ctx, e, fmt.Errorf("%w: sealed it has %d bytes, at most %d are kept", ErrNotKept, len(sealed), c.keeper.largest))
+	}
+	err := c.keep(ctx, e, sealed)
 	if errors.Is(err, ErrFull) {
-		return c.remember(ctx, fmt.Errorf("%w: %w", ErrNotKept, err))
+		return c.remember(ctx, e, fmt.Errorf("%w: %w", ErrNotKept, err))
 	}
 	return err
 }
 
 // remember keeps the zero Answer in the place of one that is not kept.
-func (c *Claim) remember(ctx context.Context, why error) error {
-	return errors.Join(why, c.keep(ctx, c.entry.seal(Answer{})))
+func (c *Claim) remember(ctx context.Context, e *entry, why error) error {
+	return errors.Join(why, c.keep(ctx, e, e.seal(Answer{})))
 }
 
-func (c *Claim) keep(ctx context.Context, sealed []byte) error {
+func (c *Claim) keep(ctx context.Context, e *entry, sealed []byte) error {
 	k := c.keeper
-	kept, err := k.store.Keep(ctx, c.entry.item, c.id, sealed, c.until)
+	kept, err := k.store.Keep(ctx, e.item, c.id, sealed, c.until)
 	switch {
 	case err != nil:
 		return fmt.Errorf("keeping an answer: %w", err)
 	case !kept:
 		return ErrLost
 	}
-	k.recent.add(c.entry.item, Record{c.id, c.entry.fingerprint, c.until, sealed}, wholeMilliseconds(k.now()))
+	k.recent.add(e.item, Record{c.id, e.fingerprint, c.until, sealed}, wholeMilliseconds(k.now()))
 	return nil
 }
 
@@ -82,11 +90,14 @@ func (c *Claim) Abandon(ctx context.Context) error {
 	if err := c.end(); err != nil {
 		return err
 	}
-	// A claim that is no longer there is as good as given back.
-	if _, err := c.keeper.store.Free(context.WithoutCancel(ctx), c.entry.item, c.id); err != nil {
-		return fmt.Errorf("giving an idempotency key back: %w", err)
+	var errs []error
+	for _, e := range c.entries {
+		// A claim that is no longer there is as good as given back.
+		if _, err := c.keeper.store.Free(context.WithoutCancel(ctx), e.item, c.id); err != nil {
+			errs = append(errs, fmt.Errorf("giving an idempotency key back: %w", err))
+		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // end lets the claim end once: whatever came of a write, it may have landed.

@@ -28,9 +28,10 @@ const deleteMargin = 5 * time.Minute
 type Config struct {
 	Store Store
 
-	// Secret is the server's HMAC secret, of at least [caps.MinSecretBytes] bytes. Keys
-	// for this purpose are derived from it. A new one forgets all claims and answers.
-	Secret []byte
+	// Keyer has the server's HMAC secret. Keys for this purpose are derived from the
+	// version that serves the day, and for a while after a new one also from the one
+	// before it, so that a retry over the change finds its answer.
+	Keyer *caps.Keyer
 
 	// Lease is how long a claim stands whose process says nothing more. It has to be
 	// longer than a request can take, or one key could be two paid calls. Clocks that
@@ -52,7 +53,7 @@ type Config struct {
 // concurrent use, and any number of processes may share one store.
 type Keeper struct {
 	store   Store
-	root    *root
+	keyer   *caps.Keyer
 	lease   time.Duration
 	keepFor time.Duration
 	largest int
@@ -74,6 +75,8 @@ func New(c Config) (*Keeper, error) {
 	switch {
 	case c.Store == nil:
 		return nil, errors.New("idempotency.Config.Store is missing")
+	case c.Keyer == nil:
+		return nil, errors.New("idempotency.Config.Keyer is missing")
 	case c.Lease <= deadlines.Lambda:
 		return nil, fmt.Errorf("idempotency.Config.Lease is %v: make it longer than the Lambda timeout of %v, or a slow call is paid twice", c.Lease, deadlines.Lambda)
 	case c.KeepFor <= c.Lease || c.KeepFor > MaxKeepFor:
@@ -81,11 +84,7 @@ func New(c Config) (*Keeper, error) {
 	case c.MaxAnswerBytes < SmallAnswer || c.MaxAnswerBytes > MaxAnswerBytes:
 		return nil, fmt.Errorf("idempotency.Config.MaxAnswerBytes is %d: want %d to %d", c.MaxAnswerBytes, SmallAnswer, MaxAnswerBytes)
 	}
-	root, err := newRoot(c.Secret)
-	if err != nil {
-		return nil, fmt.Errorf("idempotency.Config.Secret: %w", err)
-	}
-	return &Keeper{store: c.Store, root: root, lease: c.Lease, keepFor: c.KeepFor, largest: c.MaxAnswerBytes, now: c.Now}, nil
+	return &Keeper{store: c.Store, keyer: c.Keyer, lease: c.Lease, keepFor: c.KeepFor, largest: c.MaxAnswerBytes, now: c.Now}, nil
 }
 
 // State is what a request's Idempotency-Key says about it.
@@ -144,16 +143,60 @@ func (k *Keeper) Begin(ctx context.Context, caller caps.Caller, key, route strin
 	if !ok {
 		return Begun{State: BadKey}, nil
 	}
-	e, err := k.root.entry(caller, key, route, body)
+	now := wholeMilliseconds(k.now())
+	entries, err := k.entries(now, caller, key, route, body)
 	if err != nil {
 		return Begun{}, fmt.Errorf("deriving the keys of an idempotency key: %w", err)
 	}
-	now := wholeMilliseconds(k.now())
-	if record, found := k.recent.get(e.item, now); found {
-		return e.repeat(record)
-	}
-	c := &Claim{keeper: k, entry: e, until: now.Add(k.keepFor)}
+	c := &Claim{keeper: k, until: now.Add(k.keepFor)}
 	rand.Read(c.id[:]) // never fails
+	for _, e := range entries {
+		record, err := k.claim(ctx, e, c, now)
+		if err != nil {
+			return Begun{}, fmt.Errorf("claiming an idempotency key: %w", err)
+		}
+		if record == nil {
+			c.entries = append(c.entries, e)
+			continue
+		}
+		if len(c.entries) > 0 {
+			if err := c.Abandon(ctx); err != nil {
+				return Begun{}, err
+			}
+		}
+		return e.repeat(*record)
+	}
+	return Begun{State: Fresh, Claim: c}, nil
+}
+
+// entries returns the items to claim. It is one, but two for as long after a change of
+// the secret's version as a claim from before it may stand: whoever claims under the old
+// version alone, and whoever claims under the new one alone, then meets whoever claims
+// under both. The old one is first for all.
+func (k *Keeper) entries(now time.Time, caller caps.Caller, key, route string, body []byte) ([]*entry, error) {
+	before, today := caps.DayOf(now.Add(-k.keepFor-deleteMargin)), caps.DayOf(now)
+	days := []caps.Day{today}
+	if k.keyer.Version(before) != k.keyer.Version(today) {
+		days = []caps.Day{before, today}
+	}
+	entries := make([]*entry, len(days))
+	for i, day := range days {
+		root, err := newRoot(k.keyer, day)
+		if err != nil {
+			return nil, err
+		}
+		if entries[i], err = root.entry(caller, key, route, body); err != nil {
+			return nil, err
+		}
+	}
+	return entries, nil
+}
+
+// claim claims one item, or returns the record that is in the way.
+func (k *Keeper) claim(ctx context.Context, e *entry, c *Claim, now time.Time) (*Record, error) {
+	if record, found := k.recent.get(e.item, now); found {
+		return &record, nil
+	}
 	record, claimed, err := k.store.Claim(ctx, NewClaim{
 		Item:        e.item,
 		ID:          c.id,
@@ -164,14 +207,14 @@ func (k *Keeper) Begin(ctx context.Context, caller caps.Caller, key, route strin
 	})
 	switch {
 	case err != nil:
-		return Begun{}, fmt.Errorf("claiming an idempotency key: %w", err)
+		return nil, err
 	case claimed:
-		return Begun{State: Fresh, Claim: c}, nil
+		return nil, nil
 	case !record.FreeAt.After(now):
-		return Begun{}, errors.New("claiming an idempotency key: the store refused one that is free")
+		return nil, errors.New("the store refused one that is free")
 	}
 	k.recent.add(e.item, record, now)
-	return e.repeat(record)
+	return &record, nil
 }
 
 // repeat says what a record means for a request that did not get the claim.

@@ -24,10 +24,18 @@ const (
 )
 
 var (
-	secret = bytes.Repeat([]byte{'s'}, caps.MinSecretBytes)
+	keyer  = keyring(caps.KeyVersion{ID: "1", Secret: bytes.Repeat([]byte{'s'}, caps.MinSecretBytes)})
 	body   = []byte(`{"model":"demo-small","messages":[{"role":"user","content":"What is a mordent?"}]}`)
 	answer = idempotency.Answer{Status: 200, ContentType: "application/json", Body: []byte(`{"text":"An ornament."}`)}
 )
+
+func keyring(versions ...caps.KeyVersion) *caps.Keyer {
+	k, err := caps.NewKeyring(versions...)
+	if err != nil {
+		panic(err)
+	}
+	return k
+}
 
 // newClock starts two seconds before a midnight.
 func newClock() *capstest.Clock {
@@ -86,7 +94,7 @@ func setup(t testing.TB, change ...func(*idempotency.Config)) (*spy, *capstest.C
 	s, c := &spy{Store: memory.New()}, newClock()
 	var keepers [2]*idempotency.Keeper
 	for i := range keepers {
-		config := idempotency.Config{Store: s, Secret: secret, Lease: lease, Now: c.Now}
+		config := idempotency.Config{Store: s, Keyer: keyer, Lease: lease, Now: c.Now}
 		for _, f := range change {
 			f(&config)
 		}
@@ -462,7 +470,7 @@ func TestNothingReadableAtRest(t *testing.T) {
 	begun := beginAs(t, keepers[0], "198.51.100.10:50235", "stainless-node-retry-1", route, body)
 	finish(t, begun.Claim)
 	at := fmt.Sprintf("%+q %q %q", s.claims, s.claims[0].Fingerprint[:], s.sealed)
-	for _, word := range []string{"198.51", "50235", "stainless", "retry", "messages", "POST", "demo-small", "mordent", "ornament", "json", string(secret)} {
+	for _, word := range []string{"198.51", "50235", "stainless", "retry", "messages", "POST", "demo-small", "mordent", "ornament", "json", strings.Repeat("s", 32)} {
 		if strings.Contains(at, word) {
 			t.Errorf("%q is readable in the store: %s", word, at)
 		}
@@ -476,7 +484,7 @@ func TestNothingReadableAtRest(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	good := idempotency.Config{Store: memory.New(), Secret: secret, Lease: lease}
+	good := idempotency.Config{Store: memory.New(), Keyer: keyer, Lease: lease}
 	if _, err := idempotency.New(good); err != nil {
 		t.Fatal(err)
 	}
@@ -485,8 +493,7 @@ func TestNewRefuses(t *testing.T) {
 		change func(*idempotency.Config)
 	}{
 		{"Store", func(c *idempotency.Config) { c.Store = nil }},
-		{"Secret", func(c *idempotency.Config) { c.Secret = nil }},
-		{"Secret", func(c *idempotency.Config) { c.Secret = secret[:31] }},
+		{"Keyer", func(c *idempotency.Config) { c.Keyer = nil }},
 		{"Lease", func(c *idempotency.Config) { c.Lease = 0 }},
 		{"Lease", func(c *idempotency.Config) { c.Lease = deadlines.Lambda }},
 		{"KeepFor", func(c *idempotency.Config) { c.KeepFor = -1 }},
@@ -514,7 +521,7 @@ func TestNewAccepts(t *testing.T) {
 		func(c *idempotency.Config) { c.MaxAnswerBytes = idempotency.MaxAnswerBytes },
 		func(c *idempotency.Config) { c.Now = nil },
 	} {
-		c := idempotency.Config{Store: memory.New(), Secret: secret, Lease: lease}
+		c := idempotency.Config{Store: memory.New(), Keyer: keyer, Lease: lease}
 		change(&c)
 		k, err := idempotency.New(c)
 		if err != nil {

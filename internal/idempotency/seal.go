@@ -31,21 +31,19 @@ const answerHead = 3
 
 var errUnopened = errors.New("the kept answer does not open: it was damaged or changed in the store")
 
-// root holds what is derived from the server's secret alone.
+// root holds what is derived from one version of the server's secret.
 type root struct {
 	keyer *caps.Keyer
-	item  []byte // HMAC key of the item keys
-	salt  []byte // of the keys of one entry
+	day   caps.Day // one that the version serves
+	item  []byte   // HMAC key of the item keys
+	salt  []byte   // of the keys of one entry
 }
 
-func newRoot(secret []byte) (*root, error) {
-	keyer, err := caps.NewKeyer(secret)
-	if err != nil {
-		return nil, err
-	}
-	r := &root{keyer: keyer}
+func newRoot(keyer *caps.Keyer, day caps.Day) (*root, error) {
+	r := &root{keyer: keyer, day: day}
 	for purpose, key := range map[string]*[]byte{"item": &r.item, "salt": &r.salt} {
-		if *key, err = hkdf.Key(sha256.New, secret, nil, "spendcap idempotency "+purpose, sha256.Size); err != nil {
+		var err error
+		if *key, err = keyer.Derive("spendcap idempotency "+purpose, day); err != nil {
 			return nil, err
 		}
 	}
@@ -65,7 +63,7 @@ type entry struct {
 // unlinkable nevertheless, unless the client uses one Idempotency-Key for everything.
 func (r *root) entry(caller caps.Caller, key, route string, body []byte) (*entry, error) {
 	mac := hmac.New(sha256.New, r.item)
-	mac.Write([]byte(r.keyer.Key("idempotency", 0, caller))) // of fixed length
+	mac.Write([]byte(r.keyer.LastingKey("idempotency", r.day, caller).Key)) // of fixed length
 	mac.Write([]byte(key))
 	e := &entry{item: itemPrefix + hex.EncodeToString(mac.Sum(nil)[:16])}
 

@@ -5,7 +5,7 @@
 //
 //	SPENDCAP_TABLE               the DynamoDB table of the counts
 //	SPENDCAP_ORIGIN_SECRET_ID    the origin lock's secret in Secrets Manager
-//	SPENDCAP_HMAC_SECRET_ID      the secret of the caller keys
+//	SPENDCAP_HMAC_SECRET_ID      the secret of the caller keys, or the ring of its versions
 //	SPENDCAP_PROVIDER_SECRET_ID  the provider's API key, where the provider needs one
 //	SPENDCAP_SERVICE             the dimension of the metrics; "spendcap" if not set
 //
@@ -34,6 +34,7 @@ import (
 	"github.com/seed3e88d9a2/spendcap/internal/api"
 	"github.com/seed3e88d9a2/spendcap/internal/assemble"
 	"github.com/seed3e88d9a2/spendcap/internal/config"
+	"github.com/seed3e88d9a2/spendcap/internal/hmackey"
 	claimsdynamo "github.com/seed3e88d9a2/spendcap/internal/idempotency/dynamo"
 	"github.com/seed3e88d9a2/spendcap/internal/metrics"
 	"github.com/seed3e88d9a2/spendcap/llm"
@@ -77,7 +78,7 @@ func start(ctx context.Context, log *slog.Logger) (*api.Handler, error) {
 	secrets := sm.NewFromConfig(cloud)
 
 	var lock *originlock.Lock
-	var hmacKey string
+	var keys *hmackey.Keys
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		lock, err = originlock.New(groupCtx, originlock.Config{
@@ -89,7 +90,14 @@ func start(ctx context.Context, log *slog.Logger) (*api.Handler, error) {
 		return err
 	})
 	group.Go(func() (err error) {
-		hmacKey, err = secretsmanager.Read(groupCtx, secrets, settings["SPENDCAP_HMAC_SECRET_ID"])
+		keys, err = hmackey.New(groupCtx, hmackey.Config{
+			Read: func(ctx context.Context) (string, error) {
+				return secretsmanager.Read(ctx, secrets, settings["SPENDCAP_HMAC_SECRET_ID"])
+			},
+			OnProblem: func(err error) {
+				log.Error("a problem with the secret of the caller keys; the last good versions are kept as long as they are certain", "error", err)
+			},
+		})
 		return err
 	})
 	if err := group.Wait(); err != nil {
@@ -113,14 +121,15 @@ func start(ctx context.Context, log *slog.Logger) (*api.Handler, error) {
 		m.Service = service
 	}
 	return assemble.Handler(assemble.Parts{
-		Config:   cfg,
-		Store:    store,
-		Lock:     lock,
-		HMACKey:  []byte(hmacKey),
-		Provider: provider,
-		Claims:   claims,
-		Metrics:  m,
-		Logger:   log,
+		Config:      cfg,
+		Store:       store,
+		Lock:        lock,
+		Keyer:       keys.Keyer(),
+		KeysInForce: keys.Check,
+		Provider:    provider,
+		Claims:      claims,
+		Metrics:     m,
+		Logger:      log,
 	})
 }
 

@@ -52,9 +52,9 @@ func everything() control.State {
 			{Budget: "global", Cap: caps.Calls(0), Since: at, By: by},
 		},
 		Blocks: []control.Block{
-			{Key: key(1), Purpose: control.BlockPurpose, Since: at, By: by},
+			{Key: key(1), Purpose: control.BlockPurpose, KeyVersion: "1", Since: at, By: by},
 			{Key: key(1), Purpose: "caller", Day: today, Since: at, By: by},
-			{Key: key(2), Purpose: control.BlockPurpose, Until: at.Add(time.Hour), Since: at, By: by},
+			{Key: key(2), Purpose: control.BlockPurpose, KeyVersion: "1", Until: at.Add(time.Hour), Since: at, By: by},
 		},
 	}
 }
@@ -157,7 +157,7 @@ func concurrent(t *testing.T, s control.Store) {
 			t.Fatal(err)
 		}
 		group.Go(func() {
-			if _, err := operators[n].Block(t.Context(), control.Block{Key: key(n), Purpose: control.BlockPurpose}); err != nil {
+			if _, err := operators[n].Block(t.Context(), control.Block{Key: key(n), Purpose: control.BlockPurpose, KeyVersion: "1"}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -219,7 +219,7 @@ func ended(t *testing.T, s control.Store) {
 func full(t *testing.T, s control.Store) {
 	var state control.State
 	for n := range control.MaxBlocks {
-		state.Blocks = append(state.Blocks, control.Block{Key: key(n), Purpose: control.BlockPurpose, Until: at.Add(time.Hour), Since: at, By: strings.Repeat("b", 100)})
+		state.Blocks = append(state.Blocks, control.Block{Key: key(n), Purpose: control.BlockPurpose, KeyVersion: "1", Until: at.Add(time.Hour), Since: at, By: strings.Repeat("b", 100)})
 	}
 	if !write(t, s, 0, state, "a") {
 		t.Fatal("not written")

@@ -320,14 +320,17 @@ func (s *subject) exactlyOne(t *testing.T, now time.Time) {
 // processes would, and again after the answer.
 func parallelKeepers(t *testing.T, s *subject) {
 	const begins = 100
+	keyer, err := caps.NewKeyer(bytes.Repeat([]byte{'s'}, caps.MinSecretBytes))
+	if err != nil {
+		t.Fatal(err)
+	}
 	var keepers [4]*idempotency.Keeper
 	for i := range keepers {
-		var err error
 		keepers[i], err = idempotency.New(idempotency.Config{
-			Store:  s.Store,
-			Secret: bytes.Repeat([]byte{'s'}, caps.MinSecretBytes),
-			Lease:  lease,
-			Now:    func() time.Time { return start },
+			Store: s.Store,
+			Keyer: keyer,
+			Lease: lease,
+			Now:   func() time.Time { return start },
 		})
 		if err != nil {
 			t.Fatal(err)
