@@ -12,6 +12,8 @@ import (
 
 	"github.com/seed3e88d9a2/spendcap/caps"
 	"github.com/seed3e88d9a2/spendcap/internal/config"
+	"github.com/seed3e88d9a2/spendcap/internal/hmackey"
+	hmacsecret "github.com/seed3e88d9a2/spendcap/internal/hmackey/secretsmanager"
 	"github.com/seed3e88d9a2/spendcap/originlock/secretsmanager"
 )
 
@@ -51,7 +53,7 @@ func (d *Deployment) Keyer(ctx context.Context) (*caps.Keyer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return caps.NewKeyer([]byte(secret))
+	return hmackey.NewKeyer(secret)
 }
 
 func (d *Deployment) hmacKey(ctx context.Context) (string, error) {
@@ -69,13 +71,31 @@ func (d *Deployment) hmacKey(ctx context.Context) (string, error) {
 	case d.options.Endpoint != "":
 		return d.localKey(ctx)
 	}
-	id := d.options.HMACSecret
-	if id == "" {
-		if id, err = d.output(ctx, "HmacSecret"); err != nil {
-			return "", fmt.Errorf("the secret of the caller keys (%s or --hmac-secret do without the stack): %w", config.HMACKeyVar, err)
-		}
+	id, err := d.hmacSecretID(ctx)
+	if err != nil {
+		return "", fmt.Errorf("the secret of the caller keys (%s or --hmac-secret do without the stack): %w", config.HMACKeyVar, err)
 	}
 	return secretsmanager.Read(ctx, sm.NewFromConfig(d.aws), id)
+}
+
+func (d *Deployment) hmacSecretID(ctx context.Context) (string, error) {
+	if id := d.options.HMACSecret; id != "" {
+		return id, nil
+	}
+	return d.output(ctx, "HmacSecret")
+}
+
+// HMACSecret is where the secret of the caller keys is kept. A local system has none
+// that could be changed while it runs.
+func (d *Deployment) HMACSecret(ctx context.Context) (hmacsecret.Secret, error) {
+	if d.options.Endpoint != "" {
+		return hmacsecret.Secret{}, errors.New("--dynamodb-endpoint is a system on this machine, which reads its secret when it starts: give it a ring in SPENDCAP_HMAC_KEY")
+	}
+	id, err := d.hmacSecretID(ctx)
+	if err != nil {
+		return hmacsecret.Secret{}, fmt.Errorf("the secret of the caller keys (--hmac-secret does without the stack): %w", err)
+	}
+	return hmacsecret.Secret{API: sm.NewFromConfig(d.aws), ID: id}, nil
 }
 
 func (d *Deployment) localKey(ctx context.Context) (string, error) {

@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/seed3e88d9a2/spendcap/internal/ddb/ddbtest"
@@ -29,11 +31,15 @@ const (
 type AWS struct {
 	URL      string
 	DynamoDB *ddbtest.Server // with the table
+
+	mu     sync.Mutex
+	tokens []string // the versions of the secret, the current one last
+	values []string
 }
 
 // New starts one that ends with the test.
 func New(tb testing.TB) *AWS {
-	a := &AWS{DynamoDB: ddbtest.New(tb)}
+	a := &AWS{DynamoDB: ddbtest.New(tb), tokens: []string{"first"}, values: []string{HMACKey}}
 	a.DynamoDB.Table = Table
 	server := httptest.NewServer(a)
 	tb.Cleanup(server.Close)
@@ -60,8 +66,8 @@ func (a *AWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	if target == "secretsmanager.GetSecretValue" {
-		secret(w, body)
+	if action, ok := strings.CutPrefix(target, "secretsmanager."); ok {
+		a.secret(w, action, body)
 		return
 	}
 	form, err := url.ParseQuery(string(body))
@@ -88,13 +94,28 @@ func stack(w http.ResponseWriter, name string) {
 	io.WriteString(w, "</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>")
 }
 
-func secret(w http.ResponseWriter, body []byte) {
-	var in struct{ SecretId string }
+// secret gives the value of the secret, and stores another one once for each token.
+func (a *AWS) secret(w http.ResponseWriter, action string, body []byte) {
+	var in struct{ SecretId, ClientRequestToken, SecretString string }
 	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
-	if err := json.Unmarshal(body, &in); err != nil || in.SecretId != SecretARN {
+	fail := func(kind, message string) {
 		w.WriteHeader(http.StatusBadRequest)
-		io.WriteString(w, `{"__type":"ResourceNotFoundException","Message":"Secrets Manager can't find the specified secret."}`)
+		json.NewEncoder(w).Encode(map[string]string{"__type": kind, "Message": message})
+	}
+	if err := json.Unmarshal(body, &in); err != nil || in.SecretId != SecretARN {
+		fail("ResourceNotFoundException", "Secrets Manager can't find the specified secret.")
 		return
 	}
-	json.NewEncoder(w).Encode(map[string]any{"ARN": SecretARN, "SecretString": HMACKey})
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if action == "PutSecretValue" {
+		if i := slices.Index(a.tokens, in.ClientRequestToken); i < 0 {
+			a.tokens, a.values = append(a.tokens, in.ClientRequestToken), append(a.values, in.SecretString)
+		} else if a.values[i] != in.SecretString {
+			fail("ResourceExistsException", "the token was used for another value")
+			return
+		}
+	}
+	last := len(a.tokens) - 1
+	json.NewEncoder(w).Encode(map[string]any{"ARN": SecretARN, "SecretString": a.values[last], "VersionId": a.tokens[last]})
 }
