@@ -98,7 +98,7 @@ func (c *controls) blockOf(ctx context.Context, cfg *config.Config, name string)
 		if err != nil {
 			return control.Block{}, err
 		}
-		return control.AddressBlock(keyer, caller), nil
+		return control.AddressBlock(keyer, caller, caps.DayOf(c.now())), nil
 	}
 	store, err := c.deployment.Store()
 	if err != nil {
