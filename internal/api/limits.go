@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
+	"github.com/seed3e88d9a2/spendcap/internal/refusal"
 )
 
 // day is the window of every cap, in seconds, for the header RateLimit-Policy.
@@ -16,18 +17,18 @@ const day = 24 * 60 * 60
 // reset; and the older X-RateLimit-*, where Reset is in Unix seconds. A part of the
 // cap that does not exist has no item.
 func (r *request) addLimits(a *answer, d caps.Decision) {
-	reset := max(1, int64((d.ResetAt.Sub(r.Now())+time.Second-1)/time.Second))
+	reset := refusal.Seconds(d.ResetAt.Sub(r.Now()))
 	var policy, limit []byte
 	if calls, limited := d.Cap.Calls(); limited {
-		policy = appendItem(policy, d.Scope, "-calls", `;q=`, calls, `;w=`, day)
-		limit = appendItem(limit, d.Scope, "-calls", `;r=`, d.Remaining.Calls, `;t=`, reset)
+		policy = refusal.AppendItem(policy, string(d.Scope), "-calls", `;q=`, calls, `;w=`, day)
+		limit = refusal.AppendItem(limit, string(d.Scope), "-calls", `;r=`, d.Remaining.Calls, `;t=`, reset)
 		a.set("X-RateLimit-Limit", strconv.FormatInt(calls, 10))
 		a.set("X-RateLimit-Remaining", strconv.FormatInt(d.Remaining.Calls, 10))
 		a.set("X-RateLimit-Reset", strconv.FormatInt(d.ResetAt.Unix(), 10))
 	}
 	if usd, limited := d.Cap.USD(); limited {
-		policy = appendItem(policy, d.Scope, "-usd", `;qu="micro-usd";q=`, int64(usd), `;w=`, day)
-		limit = appendItem(limit, d.Scope, "-usd", `;r=`, int64(d.Remaining.USD), `;t=`, reset)
+		policy = refusal.AppendItem(policy, string(d.Scope), "-usd", `;qu="micro-usd";q=`, int64(usd), `;w=`, day)
+		limit = refusal.AppendItem(limit, string(d.Scope), "-usd", `;r=`, int64(d.Remaining.USD), `;t=`, reset)
 	}
 	a.set("RateLimit-Policy", string(policy))
 	a.set("RateLimit", string(limit))
@@ -36,20 +37,6 @@ func (r *request) addLimits(a *answer, d caps.Decision) {
 		// The official OpenAI and Anthropic SDKs retry a 429 unless they are told not to.
 		a.set("X-Should-Retry", "false")
 	}
-}
-
-func appendItem(b []byte, scope caps.Scope, unit, p1 string, v1 int64, p2 string, v2 int64) []byte {
-	if len(b) > 0 {
-		b = append(b, ", "...)
-	}
-	b = append(b, '"')
-	b = append(b, scope...)
-	b = append(b, unit...)
-	b = append(b, '"')
-	b = append(b, p1...)
-	b = strconv.AppendInt(b, v1, 10)
-	b = append(b, p2...)
-	return strconv.AppendInt(b, v2, 10)
 }
 
 func retryAfter(d caps.Decision) int64 { return int64(d.RetryAfter / time.Second) }

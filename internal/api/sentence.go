@@ -3,9 +3,9 @@ package api
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
+	"github.com/seed3e88d9a2/spendcap/internal/refusal"
 )
 
 // sentence tells a person why a call was refused and when to come back.
@@ -30,7 +30,7 @@ func sentence(d caps.Decision) string {
 	default:
 		why = fmt.Sprintf("What is left of today's %s (%s) is too little for this call.", dollars(usd), dollars(d.Remaining.USD))
 	}
-	return why + " Try again in " + wait(d.RetryAfter) + "."
+	return why + " Try again in " + refusal.Wait(d.RetryAfter) + "."
 }
 
 // closed tells whether the cap is 0, so that tomorrow is no better.
@@ -45,27 +45,4 @@ func dollars(m caps.MicroUSD) string {
 	s := m.String()
 	whole, fraction, _ := strings.Cut(s, ".")
 	return "$" + whole + "." + fraction[:2] + strings.TrimRight(fraction[2:], "0")
-}
-
-// wait writes a duration in hours and minutes, rounded up; under a minute in seconds.
-func wait(d time.Duration) string {
-	if d < time.Minute {
-		return plural(int64((d+time.Second-1)/time.Second), "second")
-	}
-	minutes := int64((d + time.Minute - 1) / time.Minute)
-	var parts []string
-	if h := minutes / 60; h > 0 {
-		parts = append(parts, plural(h, "hour"))
-	}
-	if m := minutes % 60; m > 0 {
-		parts = append(parts, plural(m, "minute"))
-	}
-	return strings.Join(parts, " ")
-}
-
-func plural(n int64, unit string) string {
-	if n == 1 {
-		return "1 " + unit
-	}
-	return fmt.Sprintf("%d %ss", n, unit)
 }

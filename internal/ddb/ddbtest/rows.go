@@ -340,7 +340,7 @@ func (r Row) Size() int {
 	for name, v := range r {
 		n += len(name) + len(v["S"])
 		if digits, ok := v["N"]; ok {
-			n += (len(strings.Trim(digits, "-0"))+1)/2 + 1
+			n += (len(strings.Trim(strings.Replace(digits, ".", "", 1), "-0"))+1)/2 + 1
 			if strings.HasPrefix(digits, "-") {
 				n++
 			}

@@ -34,6 +34,7 @@ type Server struct {
 	order  []position      // see positions
 	done   map[string]bool // tokens of transactions that were applied
 	seen   []Seen
+	came   int // requests so far
 	script func(n int, s Seen) Fault
 }
 
@@ -94,7 +95,7 @@ func New(t testing.TB) *Server {
 func (s *Server) Faults(list ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	first := len(s.seen)
+	first := s.came
 	s.script = func(n int, _ Seen) Fault {
 		if n-first < len(list) {
 			return list[n-first]
@@ -167,8 +168,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	f := Fine
 	if s.script != nil {
-		f = s.script(len(s.seen), this)
+		f = s.script(s.came, this)
 	}
+	s.came++
 	s.seen = append(s.seen, this)
 	status, body := http.StatusOK, []byte("{}")
 	if f.UnlessFailed && f.Skip {
