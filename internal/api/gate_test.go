@@ -72,6 +72,9 @@ func TestOrderOfTheGate(t *testing.T) {
 		t.Errorf("%d store calls in the gate, want none", n)
 	}
 	e.RequestContext.HTTP.Method = "POST"
+	e.Headers["sec-fetch-site"] = "cross-site"
+	want(t, s.send(t, e), 401, `{"error":"cross_origin"}`)
+	delete(e.Headers, "sec-fetch-site")
 	want(t, s.send(t, e), 503, `{"error":"store_unavailable"}`)
 }
 

@@ -19,6 +19,7 @@ var (
 		{"caller", (*request).identifyCaller},
 		{"keys", (*request).checkKeys},
 		{"route", (*request).findRoute},
+		{"page", (*request).checkPage},
 	}
 	demoCall = []step{
 		{"count", (*request).countDemoCall},
