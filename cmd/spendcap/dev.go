@@ -21,6 +21,7 @@ import (
 	"github.com/seed3e88d9a2/spendcap/internal/assemble"
 	"github.com/seed3e88d9a2/spendcap/internal/attack"
 	"github.com/seed3e88d9a2/spendcap/internal/config"
+	controlmemory "github.com/seed3e88d9a2/spendcap/internal/control/memory"
 	"github.com/seed3e88d9a2/spendcap/internal/deployment"
 	"github.com/seed3e88d9a2/spendcap/internal/edge"
 	"github.com/seed3e88d9a2/spendcap/internal/hmackey"
@@ -98,7 +99,7 @@ func runDev(ctx context.Context, e env, o devOptions) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(e.stderr, nil))
-	stores := stores{counts: memory.New(nil), claims: claimsmemory.New()}
+	stores := stores{counts: memory.New(nil), claims: claimsmemory.New(), controls: new(controlmemory.Store)}
 	counts := "in this process; they end with it"
 	if o.endpoint != "" {
 		if stores, err = dynamoStores(ctx, o.endpoint, o.table); err != nil {
@@ -120,7 +121,7 @@ func runDev(ctx context.Context, e env, o devOptions) error {
 		return err
 	}
 	handler, err := assemble.Handler(assemble.Parts{
-		Config: cfg, Store: stores.counts, Claims: stores.claims, Provider: provider,
+		Config: cfg, Store: stores.counts, Claims: stores.claims, Control: stores.controls, Provider: provider,
 		Lock: lock, Keyer: keyer, Logger: log,
 	})
 	if err != nil {

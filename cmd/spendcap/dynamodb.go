@@ -8,6 +8,8 @@ import (
 
 	"github.com/seed3e88d9a2/spendcap/caps"
 	"github.com/seed3e88d9a2/spendcap/caps/dynamo"
+	"github.com/seed3e88d9a2/spendcap/internal/control"
+	controldynamo "github.com/seed3e88d9a2/spendcap/internal/control/dynamo"
 	"github.com/seed3e88d9a2/spendcap/internal/deployment"
 	"github.com/seed3e88d9a2/spendcap/internal/idempotency"
 	claimsdynamo "github.com/seed3e88d9a2/spendcap/internal/idempotency/dynamo"
@@ -17,6 +19,8 @@ import (
 type stores struct {
 	counts caps.Store
 	claims idempotency.Store
+
+	controls control.Store
 
 	client *dynamodb.Client // nil without a DynamoDB
 	table  string
@@ -30,6 +34,9 @@ func dynamoStores(ctx context.Context, endpoint, table string) (s stores, err er
 		return s, fmt.Errorf("-dynamodb-endpoint %s: %w", endpoint, err)
 	}
 	if s.counts, err = dynamo.New(dynamo.Config{Client: client, Table: table}); err != nil {
+		return s, err
+	}
+	if s.controls, err = controldynamo.New(controldynamo.Config{Client: client, Table: table}); err != nil {
 		return s, err
 	}
 	s.client, s.table = client, table

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed3e88d9a2/spendcap/caps"
 	"github.com/seed3e88d9a2/spendcap/internal/auth"
+	"github.com/seed3e88d9a2/spendcap/internal/control"
 	"github.com/seed3e88d9a2/spendcap/internal/idempotency"
 	"github.com/seed3e88d9a2/spendcap/internal/metrics"
 	"github.com/seed3e88d9a2/spendcap/llm"
@@ -39,6 +40,10 @@ type Config struct {
 	LLM          *llm.Service        // makes the paid calls; nil: there are none
 	MaxBodyBytes int                 // of a paid call's request, decoded
 	Idempotency  *idempotency.Keeper // nil: Idempotency-Key is ignored
+
+	// Control tells what the operator has stopped and whom it has blocked; nil: nothing and
+	// nobody. The guards' caps in force are its too.
+	Control *control.Watcher
 
 	// AllowedOrigins may call from a browser on another site, as exact origins such as
 	// https://example.com. The site behind the same edge needs no entry.
@@ -107,6 +112,9 @@ type request struct {
 
 	steps []step // of the endpoint, from the route step on
 	paid  paid   // of a guarded call
+
+	demo *caps.Reservation // of a demo call, from the count step on
+	stop *control.Stop     // told to whoever reads its own bucket
 }
 
 // Handle answers one event. The error is always nil: whatever goes wrong is an

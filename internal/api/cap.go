@@ -13,6 +13,8 @@ type capBody struct {
 	Calls     *calls    `json:"calls,omitempty"` // absent if the cap does not limit calls
 	Spend     *spend    `json:"spend,omitempty"` // absent if the cap does not limit dollars
 	ResetAt   time.Time `json:"resetAt"`
+	Stopped   bool      `json:"stopped,omitempty"` // by the operator: no call is admitted at the moment
+	Message   string    `json:"message,omitempty"` // why, if it is stopped
 }
 
 type calls struct {
@@ -44,6 +46,8 @@ func (r *request) readCap(ctx context.Context) *answer {
 	if usd, limited := d.Cap.USD(); limited {
 		body.Spend = &spend{d.Used.USD, d.Held, usd, d.Remaining.USD, "USD"}
 	}
-	a := jsonAnswer(200, body)
-	return a
+	if r.stop != nil {
+		body.Stopped, body.Message = true, stopMessage(r.stop)
+	}
+	return jsonAnswer(200, body)
 }

@@ -33,6 +33,12 @@ func (r *request) countDemoCall(ctx context.Context) *answer {
 	if err != nil {
 		return r.storeUnavailable(ctx, err)
 	}
+	r.demo = res
+	return nil
+}
+
+func (r *request) answerDemoCall(context.Context) *answer {
+	res := r.demo
 	r.countDecision(res.Decision)
 	calls, _ := res.Cap.Calls()
 	body := demoBody{
@@ -52,6 +58,13 @@ func (r *request) countDemoCall(ctx context.Context) *answer {
 	a := jsonAnswer(status, body)
 	r.addLimits(a, res.Decision)
 	return a
+}
+
+// giveBack releases what was reserved for a call that was not made.
+func (r *request) giveBack(ctx context.Context, res *caps.Reservation) {
+	if err := res.Release(ctx); err != nil {
+		r.log.ErrorContext(ctx, "the hold could not be released and stays", "error", err)
+	}
 }
 
 func (r *request) countDecision(d caps.Decision) {

@@ -15,7 +15,7 @@ import (
 
 // paid is what a guarded call has come to so far.
 type paid struct {
-	front       llm.Front
+	front       llm.Front // from the first step on
 	body        []byte
 	call        *llm.Call          // from the parse step on
 	claim       *idempotency.Claim // of the Idempotency-Key, if there is one
@@ -27,16 +27,15 @@ type paid struct {
 }
 
 func (r *request) parseChat(context.Context) *answer {
-	return r.parse(llm.ChatCompletions, r.LLM.ParseChatCompletions)
+	return r.parse(r.LLM.ParseChatCompletions)
 }
 
 func (r *request) parseMessages(context.Context) *answer {
-	return r.parse(llm.Messages, r.LLM.ParseMessages)
+	return r.parse(r.LLM.ParseMessages)
 }
 
 // parse reads, bounds and prices the request. Nothing is counted if it cannot.
-func (r *request) parse(front llm.Front, read func([]byte) (*llm.Call, error)) *answer {
-	r.paid.front = front
+func (r *request) parse(read func([]byte) (*llm.Call, error)) *answer {
 	body, err := r.decodeBody()
 	if err == nil {
 		r.paid.body = body
@@ -123,8 +122,8 @@ func (r *request) reserve(ctx context.Context) *answer {
 		r.abandonClaim(ctx)
 		return r.paidStoreUnavailable(ctx, err)
 	}
-	r.countDecision(res.Decision)
 	if !res.Allowed {
+		r.countDecision(res.Decision)
 		r.abandonClaim(ctx)
 		a := r.refuse(llm.Failure{
 			Status: 429, Code: "budget_exceeded", Message: sentence(res.Decision),

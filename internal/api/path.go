@@ -11,8 +11,13 @@ type step struct {
 
 // The way of a request: gate first, then the steps of the endpoint that the route
 // step found. This is the one place that says in which order things are checked.
-// Nothing in gate touches the store or the body, so junk is cheap. An operator's stop
-// or block would be asked between the caller and the route.
+//
+// Nothing in gate touches the store or the body, so junk is cheap, and a preflight or a
+// path that does not exist is answered as ever during an operator's stop. What spends or
+// counts then asks for a stop or a block, twice: at first, so that a refusal costs
+// nothing, and last, because reserving may take longer than a stop may need to be
+// obeyed. Whoever reads its own bucket is only asked for a block. The list of models is
+// the same for everybody, spends nothing, and asks nothing.
 var (
 	gate = []step{
 		{"origin lock", (*request).checkOriginLock},
@@ -22,16 +27,27 @@ var (
 		{"page", (*request).checkPage},
 	}
 	demoCall = []step{
+		{"stopped or blocked", (*request).openForDemo},
 		{"count", (*request).countDemoCall},
+		{"still open", (*request).demoStillOpen},
+		{"answer", (*request).answerDemoCall},
 	}
 	readCap = []step{
+		{"blocked", (*request).openForCap},
 		{"read", (*request).readCap},
 	}
-	chatCompletion = append([]step{{"parse and price", (*request).parseChat}}, paidCall...)
-	message        = append([]step{{"parse and price", (*request).parseMessages}}, paidCall...)
-	paidCall       = []step{
+	chatCompletion = append([]step{
+		{"stopped or blocked", (*request).openForChat},
+		{"parse and price", (*request).parseChat},
+	}, paidCall...)
+	message = append([]step{
+		{"stopped or blocked", (*request).openForMessages},
+		{"parse and price", (*request).parseMessages},
+	}, paidCall...)
+	paidCall = []step{
 		{"idempotency", (*request).claimKey},
 		{"reserve", (*request).reserve}, // the caller, the address of a signed-in one, then the ceiling
+		{"still open", (*request).stillOpen},
 		{"paid call", (*request).makeCall},
 		{"settle", (*request).settle},
 		{"answer", (*request).answerCall},

@@ -4,6 +4,7 @@ package assemble
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/seed3e88d9a2/spendcap/caps"
 	"github.com/seed3e88d9a2/spendcap/internal/api"
 	"github.com/seed3e88d9a2/spendcap/internal/config"
+	"github.com/seed3e88d9a2/spendcap/internal/control"
 	"github.com/seed3e88d9a2/spendcap/internal/deadlines"
 	"github.com/seed3e88d9a2/spendcap/internal/idempotency"
 	"github.com/seed3e88d9a2/spendcap/internal/metrics"
@@ -20,10 +22,11 @@ import (
 
 // Parts are what a handler is built from.
 type Parts struct {
-	Config *config.Config
-	Store  caps.Store
-	Lock   *originlock.Lock
-	Keyer  *caps.Keyer
+	Config  *config.Config
+	Store   caps.Store
+	Control control.Reader // what the operator sets while the system runs
+	Lock    *originlock.Lock
+	Keyer   *caps.Keyer
 
 	// KeysInForce tells whether the Keyer has the versions that can serve today. nil: it
 	// always has.
@@ -41,26 +44,51 @@ type Parts struct {
 
 // Handler returns the request path, or an error that names what is wrong.
 func Handler(p Parts) (*api.Handler, error) {
+	logger := p.Logger
+	if logger == nil {
+		logger = slog.Default()
+	}
+	if p.Control == nil {
+		return nil, errors.New("assemble.Parts.Control is missing: nobody could stop the calls")
+	}
+	watcher, err := control.NewWatcher(control.WatcherConfig{
+		Reader: metrics.Control(p.Control),
+		Keyer:  p.Keyer,
+		Now:    p.Now,
+		OnFailure: func(err error) {
+			logger.Error("the operator's controls cannot be read; the last ones are obeyed for a few seconds, then all calls are refused", "error", err)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
 	store := metrics.Store(p.Store)
-	guard := func(caller, address, global caps.Budget) (*caps.Guard, error) {
+	// limited is the caller's budget by the name under which an operator limits it.
+	guard := func(caller, limited, address, global caps.Budget) (*caps.Guard, error) {
 		if caller == (caps.Budget{}) {
 			return nil, nil
 		}
-		return caps.NewGuard(caps.Config{Store: store, Keyer: p.Keyer, Caller: caller, Address: address, Global: global, Now: p.Now})
+		inForce := func(b caps.Budget, day caps.Day) caps.Cap {
+			if b.Name == caller.Name {
+				b = limited
+			}
+			return watcher.Cap(b, day)
+		}
+		return caps.NewGuard(caps.Config{Store: store, Keyer: p.Keyer, Caller: caller, Address: address, Global: global, InForce: inForce, Now: p.Now})
 	}
 	none := caps.Budget{}
-	demo, err := guard(p.Config.Demo, none, none)
+	demo, err := guard(p.Config.Demo, p.Config.Demo, none, none)
 	if err != nil {
 		return nil, fmt.Errorf("demo: %w", err)
 	}
-	paid, err := guard(p.Config.Caller, none, p.Config.Global)
+	paid, err := guard(p.Config.Caller, p.Config.Caller, none, p.Config.Global)
 	if err != nil {
 		return nil, fmt.Errorf("caps: %w", err)
 	}
 	tiers := make(map[string]*caps.Guard)
 	if p.Config.Auth != nil && paid != nil {
 		for _, t := range p.Config.Auth.Tiers {
-			if tiers[t.Name], err = guard(p.Config.User(t), p.Config.Address, p.Config.Global); err != nil {
+			if tiers[t.Name], err = guard(p.Config.User(t), p.Config.Tier(t), p.Config.Address, p.Config.Global); err != nil {
 				return nil, fmt.Errorf("tiers: %s: %w", t.Name, err)
 			}
 		}
@@ -73,9 +101,10 @@ func Handler(p Parts) (*api.Handler, error) {
 		Auth:           p.Config.Auth,
 		Tiers:          tiers,
 		KeysInForce:    p.KeysInForce,
+		Control:        watcher,
 		AllowedOrigins: p.Config.AllowedOrigins,
 		Metrics:        p.Metrics,
-		Logger:         p.Logger,
+		Logger:         logger,
 		Now:            p.Now,
 	}
 	if p.Config.LLM != nil {

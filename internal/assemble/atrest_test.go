@@ -19,6 +19,7 @@ import (
 	"github.com/seed3e88d9a2/spendcap/caps/dynamo"
 	"github.com/seed3e88d9a2/spendcap/internal/assemble"
 	"github.com/seed3e88d9a2/spendcap/internal/config"
+	controlmemory "github.com/seed3e88d9a2/spendcap/internal/control/memory"
 	"github.com/seed3e88d9a2/spendcap/internal/ddb/ddbtest"
 	claims "github.com/seed3e88d9a2/spendcap/internal/idempotency/dynamo"
 	"github.com/seed3e88d9a2/spendcap/internal/metrics"
@@ -100,7 +101,7 @@ llm:
 	}
 	var log, measured written
 	handler, err := assemble.Handler(assemble.Parts{
-		Config: cfg, Store: counts, Claims: keys, Provider: provider, Lock: lock, Keyer: testKeyer(t),
+		Config: cfg, Store: counts, Claims: keys, Control: new(controlmemory.Store), Provider: provider, Lock: lock, Keyer: testKeyer(t),
 		Metrics: metrics.New(&measured, noon),
 		Logger:  slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Now:     noon,

@@ -23,6 +23,7 @@ import (
 	"github.com/seed3e88d9a2/spendcap/caps/memory"
 	"github.com/seed3e88d9a2/spendcap/internal/assemble"
 	"github.com/seed3e88d9a2/spendcap/internal/config"
+	controlmemory "github.com/seed3e88d9a2/spendcap/internal/control/memory"
 	"github.com/seed3e88d9a2/spendcap/internal/edge"
 	"github.com/seed3e88d9a2/spendcap/internal/httpapi"
 	claimsmemory "github.com/seed3e88d9a2/spendcap/internal/idempotency/memory"
@@ -112,7 +113,7 @@ func newWorld(t *testing.T, file string, instances int) *world {
 			t.Fatal(err)
 		}
 		handler, err := assemble.Handler(assemble.Parts{
-			Config: c, Store: w.calls, Claims: claims, Provider: provider, Lock: lock, Keyer: testKeyer(t), Logger: log, Now: noon,
+			Config: c, Store: w.calls, Claims: claims, Control: new(controlmemory.Store), Provider: provider, Lock: lock, Keyer: testKeyer(t), Logger: log, Now: noon,
 		})
 		if err != nil {
 			t.Fatal(err)

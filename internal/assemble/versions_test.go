@@ -16,6 +16,7 @@ import (
 	"github.com/seed3e88d9a2/spendcap/internal/api"
 	"github.com/seed3e88d9a2/spendcap/internal/assemble"
 	"github.com/seed3e88d9a2/spendcap/internal/config"
+	controlmemory "github.com/seed3e88d9a2/spendcap/internal/control/memory"
 	claims "github.com/seed3e88d9a2/spendcap/internal/idempotency/memory"
 	"github.com/seed3e88d9a2/spendcap/llm"
 	"github.com/seed3e88d9a2/spendcap/originlock"
@@ -64,7 +65,7 @@ llm:
 			t.Fatal(err)
 		}
 		h, err := assemble.Handler(assemble.Parts{
-			Config: cfg, Store: store, Claims: claims.New(), Lock: lock, Keyer: testKeyer(t),
+			Config: cfg, Store: store, Claims: claims.New(), Control: new(controlmemory.Store), Lock: lock, Keyer: testKeyer(t),
 			Provider: meter{price: caps.MicroUSD(price), rng: rng, bill: &bill},
 			Logger:   slog.New(slog.NewTextHandler(io.Discard, nil)), Now: noon,
 		})

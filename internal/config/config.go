@@ -44,15 +44,42 @@ type Config struct {
 	AllowedOrigins []string
 }
 
-// Budgets are those of Caller, Global and Demo that the file has.
+// Budgets are what an operator can limit: Caller, Address, Global and Demo, where the
+// file has them, and what each tier's users may use.
 func (c *Config) Budgets() []caps.Budget {
 	var budgets []caps.Budget
-	for _, b := range []caps.Budget{c.Caller, c.Global, c.Demo} {
+	for _, b := range []caps.Budget{c.Caller, c.Address, c.Global, c.Demo} {
 		if b != (caps.Budget{}) {
 			budgets = append(budgets, b)
 		}
 	}
+	if c.Auth != nil {
+		for _, t := range c.Auth.Tiers {
+			budgets = append(budgets, c.Tier(t))
+		}
+	}
 	return budgets
+}
+
+// Tier is the budget of a tier's users by the name under which an operator limits it:
+// the users of all tiers count in one budget, so that a change of the tier keeps what
+// is used.
+func (c *Config) Tier(t auth.Tier) caps.Budget {
+	return caps.Budget{Name: "tier-" + t.Name, Cap: t.Cap}
+}
+
+// CallerBudgets are the names of the budgets whose items have caller keys.
+func (c *Config) CallerBudgets() []string {
+	var names []string
+	for _, b := range []caps.Budget{c.Caller, c.Address, c.Demo} {
+		if b != (caps.Budget{}) {
+			names = append(names, b.Name)
+		}
+	}
+	if c.Auth != nil {
+		names = append(names, userBudget)
+	}
+	return names
 }
 
 // Names of the budgets. They are part of the items' keys in the store, so another

@@ -101,7 +101,7 @@ func (o *Operator) Block(ctx context.Context, b Block) (Record, error) {
 		if !b.Until.IsZero() && !b.Until.After(c.at) {
 			return fmt.Errorf("until: %s is not in the future", b.Until.Format(time.RFC3339))
 		}
-		if i := slices.IndexFunc(s.Blocks, b.same); i >= 0 {
+		if i := slices.IndexFunc(s.Blocks, func(other Block) bool { return other.id() == b.id() }); i >= 0 {
 			c.old.Blocks = []Block{s.Blocks[i]}
 			s.Blocks[i] = b
 		} else {

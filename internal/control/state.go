@@ -170,6 +170,7 @@ func (s *State) Check() error {
 			return fmt.Errorf("limit of budget %q: it is there twice", l.Budget)
 		}
 	}
+	seen := make(map[blockID]bool, len(s.Blocks))
 	if len(s.Blocks) > MaxBlocks {
 		return fmt.Errorf("blocks: %d are more than %d: unblock callers, or lower the caps", len(s.Blocks), MaxBlocks)
 	}
@@ -180,9 +181,10 @@ func (s *State) Check() error {
 		if err := b.check(); err != nil {
 			return fmt.Errorf("block of key %q: %w", b.Key, err)
 		}
-		if slices.ContainsFunc(s.Blocks[:i], b.same) {
+		if seen[b.id()] {
 			return fmt.Errorf("block of key %q: it is there twice", b.Key)
 		}
+		seen[b.id()] = true
 	}
 	return nil
 }
@@ -208,8 +210,6 @@ func (l Limit) check() error {
 	}
 	return checkOrigin(l.Since, l.By)
 }
-
-func (b Block) same(c Block) bool { return b.Key == c.Key && b.Purpose == c.Purpose && b.Day == c.Day }
 
 func (b Block) check() error {
 	if err := checkName("purpose", b.Purpose); err != nil {

@@ -9,6 +9,8 @@ const (
 	RefusedCaller                  // calls over the caller's cap
 	RefusedAddress                 // calls of signed-in callers over the cap on their address
 	RefusedGlobal                  // calls over the global ceiling
+	RefusedStopped                 // calls during an operator's stop
+	RefusedBlocked                 // calls of a caller whom an operator blocked
 	LockRefused                    // requests that did not come through the edge
 	MissingAddress                 // requests through the edge without a usable viewer address
 	StoreErrors                    // store calls that failed
@@ -49,6 +51,8 @@ var counterNames = [counters]string{
 	RefusedCaller:   "RefusedCaller",
 	RefusedAddress:  "RefusedAddress",
 	RefusedGlobal:   "RefusedGlobal",
+	RefusedStopped:  "RefusedStopped",
+	RefusedBlocked:  "RefusedBlocked",
 	LockRefused:     "LockRefused",
 	MissingAddress:  "MissingAddress",
 	StoreErrors:     "StoreErrors",

@@ -34,6 +34,7 @@ import (
 	"github.com/seed3e88d9a2/spendcap/internal/api"
 	"github.com/seed3e88d9a2/spendcap/internal/assemble"
 	"github.com/seed3e88d9a2/spendcap/internal/config"
+	controldynamo "github.com/seed3e88d9a2/spendcap/internal/control/dynamo"
 	"github.com/seed3e88d9a2/spendcap/internal/hmackey"
 	claimsdynamo "github.com/seed3e88d9a2/spendcap/internal/idempotency/dynamo"
 	"github.com/seed3e88d9a2/spendcap/internal/metrics"
@@ -112,6 +113,10 @@ func start(ctx context.Context, log *slog.Logger) (*api.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	controls, err := controldynamo.New(controldynamo.Config{Client: client, Table: settings["SPENDCAP_TABLE"]})
+	if err != nil {
+		return nil, err
+	}
 	provider, err := provider(cfg.LLM, cloud, secrets, log)
 	if err != nil {
 		return nil, err
@@ -123,6 +128,7 @@ func start(ctx context.Context, log *slog.Logger) (*api.Handler, error) {
 	return assemble.Handler(assemble.Parts{
 		Config:      cfg,
 		Store:       store,
+		Control:     controls,
 		Lock:        lock,
 		Keyer:       keys.Keyer(),
 		KeysInForce: keys.Check,

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/seed3e88d9a2/spendcap/internal/control"
+	"github.com/seed3e88d9a2/spendcap/internal/ddb"
 )
 
 // maxBatches bounds the BatchGetItem calls of one list: DynamoDB may answer a part of
@@ -35,22 +36,22 @@ func (s *Store) History(ctx context.Context) ([]control.Record, error) {
 	var records []control.Record
 	for n := 0; len(keys) > 0; n++ {
 		if n == maxBatches {
-			return nil, s.explain("BatchGetItem", errors.New("it answers a part of the changes only: try again"))
+			return nil, ddb.Explain(s.table, "BatchGetItem", errors.New("it answers a part of the changes only: try again"))
 		}
 		out, err := s.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
 			RequestItems: map[string]types.KeysAndAttributes{s.table: {Keys: keys, ConsistentRead: aws.Bool(true)}},
 		})
 		if err != nil {
-			return nil, s.explain("BatchGetItem", err)
+			return nil, ddb.Explain(s.table, "BatchGetItem", err)
 		}
 		for _, found := range out.Responses[s.table] {
 			encoded, _ := found[attrChange].(*types.AttributeValueMemberS)
 			if encoded == nil {
-				return nil, s.explain("BatchGetItem", errors.New("a change has no content"))
+				return nil, ddb.Explain(s.table, "BatchGetItem", errors.New("a change has no content"))
 			}
 			r, err := control.DecodeRecord([]byte(encoded.Value))
 			if err != nil {
-				return nil, s.explain("BatchGetItem", fmt.Errorf("a change cannot be read: %w", err))
+				return nil, ddb.Explain(s.table, "BatchGetItem", fmt.Errorf("a change cannot be read: %w", err))
 			}
 			records = append(records, r)
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
 
 	"github.com/seed3e88d9a2/spendcap/internal/control"
+	"github.com/seed3e88d9a2/spendcap/internal/ddb"
 )
 
 // Read implements [control.Reader] with one consistent GetItem.
@@ -45,62 +45,32 @@ func readState(i item) (control.State, int64, error) {
 	return state, version, err
 }
 
-// maxReads bounds the attempts of one read, and pause is what lies between them.
-const (
-	maxReads = 3
-	pause    = 20 * time.Millisecond
-)
-
 // errEmpty says that a reply of success does not say what it cost, as one of DynamoDB
 // does when asked. Without this an empty object of a broken proxy would be the good
 // news that nothing is set.
 var errEmpty = errors.New("the reply is not one of DynamoDB")
 
-// get reads an item, nil if there is none. An attempt gets half of the time that is
-// left, so that a lost packet leaves some for another.
+// get reads an item, nil if there is none. An attempt gets half of the time, so that a
+// lost packet leaves some for another.
 func (s *Store) get(ctx context.Context, key string) (found item, err error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	for n := 1; ; n++ {
-		if found, err = s.getOnce(ctx, key); err == nil {
-			return found, nil
-		}
-		var api smithy.APIError
-		refused := errors.As(err, &api) && api.ErrorFault() == smithy.FaultClient
-		if n == maxReads || refused || !sleep(ctx, pause) {
-			return nil, s.explain("GetItem", err)
-		}
-	}
-}
-
-func (s *Store) getOnce(ctx context.Context, key string) (item, error) {
 	deadline, _ := ctx.Deadline()
-	ctx, cancel := context.WithTimeout(ctx, time.Until(deadline)/2)
-	defer cancel()
-	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
-		TableName:              &s.table,
-		Key:                    item{attrKey: text(key)},
-		ConsistentRead:         aws.Bool(true),
-		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-	}, withoutRetries)
-	switch {
-	case err != nil:
-		return nil, err
-	case out.ConsumedCapacity == nil:
-		return nil, errEmpty
-	case len(out.Item) == 0:
-		return nil, nil
-	}
-	return out.Item, nil
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
+	sender := ddb.Sender{AttemptTimeout: time.Until(deadline) / 2, Backoff: ddb.FirstBackoff}
+	_, err = sender.Attempts(ctx, true, func(ctx context.Context, _ bool, once func(*dynamodb.Options)) error {
+		out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
+			TableName:              &s.table,
+			Key:                    item{attrKey: text(key)},
+			ConsistentRead:         aws.Bool(true),
+			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		}, once)
+		if err == nil && out.ConsumedCapacity == nil {
+			err = errEmpty
+		}
+		if err == nil && len(out.Item) > 0 {
+			found = out.Item
+		}
+		return err
+	})
+	return found, ddb.Explain(s.table, "GetItem", err)
 }

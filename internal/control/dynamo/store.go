@@ -20,14 +20,11 @@ package dynamo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
 
 	"github.com/seed3e88d9a2/spendcap/internal/control"
 )
@@ -96,28 +93,3 @@ func number(n int64) types.AttributeValue {
 }
 
 func keyOfChange(version int64) string { return changeKey + strconv.FormatInt(version, 10) }
-
-// remedies say what can be done, by error code.
-var remedies = map[string]string{
-	"ResourceNotFoundException":   "the table does not exist in this account and region: correct its name or the region, or deploy",
-	"AccessDeniedException":       "allow dynamodb:GetItem on the table, and to whoever changes controls dynamodb:PutItem and dynamodb:BatchGetItem too",
-	"ExpiredTokenException":       "the credentials have expired: renew them",
-	"UnrecognizedClientException": "the credentials are not valid: renew them",
-	"InvalidSignatureException":   "the signature is refused: check the secret key and this machine's clock",
-}
-
-// explain says which table and operation failed, and what to do if that is known.
-func (s *Store) explain(operation string, err error) error {
-	if err == nil {
-		return nil
-	}
-	if api := (smithy.APIError)(nil); errors.As(err, &api) {
-		if remedy, ok := remedies[api.ErrorCode()]; ok {
-			err = fmt.Errorf("%s: %w", remedy, err)
-		}
-	}
-	return fmt.Errorf("DynamoDB table %s, %s: %w", s.table, operation, err)
-}
-
-// withoutRetries turns the SDK's own retries off: they know nothing of the deadline.
-func withoutRetries(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }

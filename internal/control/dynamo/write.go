@@ -11,6 +11,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/seed3e88d9a2/spendcap/internal/control"
+	"github.com/seed3e88d9a2/spendcap/internal/ddb"
 )
 
 // Write implements [control.Store] with one transaction.
@@ -53,7 +54,7 @@ func (s *Store) Write(ctx context.Context, version int64, state control.State, r
 	} else if asking == nil && lost(err) {
 		return false, nil
 	}
-	err = s.explain("TransactWriteItems", err)
+	err = ddb.Explain(s.table, "TransactWriteItems", err)
 	if api := (smithy.APIError)(nil); errors.As(err, &api) && api.ErrorFault() == smithy.FaultClient {
 		return false, err
 	}
