@@ -6,8 +6,9 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// secrets are two, because one rotates and the other must not: with another key every
-// caller would be a new one, and the counts of the day would start again.
+// secrets are two, because one rotates by itself and the other must not: with another
+// key every caller would be a new one. `spendcap rotate-hmac` changes it, from a midnight
+// on.
 func (c *SpendCap) secrets() {
 	draw := func(id, description string) awssecretsmanager.Secret {
 		return awssecretsmanager.NewSecret(c.Construct, &id, &awssecretsmanager.SecretProps{
