@@ -56,6 +56,9 @@ func TestExamples(t *testing.T) {
 	var names []string
 	for _, path := range paths {
 		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
+		if name == "tiers" {
+			continue // see TestTiersExample
+		}
 		names = append(names, name)
 		c, err := config.LoadFile(path)
 		if err != nil {
@@ -97,5 +100,36 @@ func TestExamples(t *testing.T) {
 	}
 	if !strings.Contains(string(shipped), "examples/config/openai.yaml, anthropic.yaml or bedrock.yaml") {
 		t.Error("spendcap.yaml does not say where the prices are")
+	}
+}
+
+// The example of signed-in callers has every setting of auth, and each tier has room for
+// calls.
+func TestTiersExample(t *testing.T) {
+	const path = "../../examples/config/tiers.yaml"
+	c, err := config.LoadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := c.Auth; !a.Anonymous || a.UserClaim != "sub" || a.TierClaim != "cognito:groups" || a.Default != "free" || len(a.Audience) != 1 || len(a.Tiers) != 2 {
+		t.Errorf("%+v", a)
+	}
+	worst, err := c.LLM.MaxCost(c.LLM.Models[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, limit := range []caps.Cap{c.Caller.Cap, c.Auth.Tiers[0].Cap, c.Auth.Tiers[1].Cap, c.Address.Cap} {
+		if usd, _ := limit.USD(); usd < 10*worst.USD {
+			t.Errorf("%+v holds less than ten calls of %s", limit, worst.USD)
+		}
+	}
+	// Without anonymous callers it is one word and one line less.
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refusing := regexp.MustCompile(`(?m)^  caller: .*\n`).ReplaceAllString(strings.Replace(string(text), "anonymous: allow ", "anonymous: refuse", 1), "")
+	if c, err = load(refusing); err != nil || c.Auth.Anonymous || c.Caller.Cap != caps.Calls(0) {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
