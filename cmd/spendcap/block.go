@@ -104,6 +104,6 @@ func (c *controls) blockOf(ctx context.Context, cfg *config.Config, name string)
 	if err != nil {
 		return control.Block{}, err
 	}
-	item, err := operator.ItemOf(ctx, store, name, caps.DayOf(c.now()), perCaller(cfg))
+	item, err := operator.ItemOf(ctx, store, name, caps.DayOf(c.now()), operator.Counted(cfg))
 	return control.KeyBlock(item), err
 }

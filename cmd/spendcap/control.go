@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
-	"github.com/seed3e88d9a2/spendcap/internal/config"
 	"github.com/seed3e88d9a2/spendcap/internal/control"
 	"github.com/seed3e88d9a2/spendcap/internal/control/dynamo"
 	"github.com/seed3e88d9a2/spendcap/internal/deployment"
@@ -70,11 +68,6 @@ func (c *controls) tell(r control.Record, err error, asJSON bool, text func(cont
 	}
 	_, err = fmt.Fprintln(c.stdout, text(r))
 	return err
-}
-
-// perCaller are the budgets of the file that have caller keys.
-func perCaller(cfg *config.Config) []caps.Budget {
-	return slices.DeleteFunc(cfg.Budgets(), func(b caps.Budget) bool { return b == cfg.Global })
 }
 
 // until tells when something ends, and how long that is.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -97,5 +99,30 @@ func TestForgeriesAsJSON(t *testing.T) {
 	if !got.OK || len(got.Forgeries) != 3 || got.Forgeries[2].Status != 401 || !got.Forgeries[2].OK ||
 		got.Forgeries[2].Body != `{"error":"not_via_cloudfront"}` || got.Forgeries[0].Curl == "" {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestDevAsJSON(t *testing.T) {
+	cmd := exec.Command("spendcap", "dev", "--json", "-edge", "127.0.0.1:0", "-origin", "127.0.0.1:0", "-config", "../../spendcap.yaml")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Edge, SideDoor, Counts, Model string
+		Try                           []struct{ Name, Expected, Curl string }
+	}
+	if err := json.NewDecoder(out).Decode(&got); err != nil {
+		t.Error(err)
+	}
+	if !strings.HasPrefix(got.Edge, "http://127.0.0.1:") || !strings.HasPrefix(got.SideDoor, "http://127.0.0.1:") || got.Model != "demo" || len(got.Try) != 3 || got.Try[0].Curl == "" {
+		t.Errorf("%+v", got)
+	}
+	cmd.Process.Signal(os.Interrupt)
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 }

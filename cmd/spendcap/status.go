@@ -10,6 +10,7 @@ import (
 	"github.com/seed3e88d9a2/spendcap/caps"
 	"github.com/seed3e88d9a2/spendcap/internal/config"
 	"github.com/seed3e88d9a2/spendcap/internal/deployment"
+	"github.com/seed3e88d9a2/spendcap/internal/operator"
 	"github.com/seed3e88d9a2/spendcap/internal/status"
 )
 
@@ -29,7 +30,8 @@ or whose cost was never known, which stay counted for the day. A call runs for l
 than a minute, so a hold that is there longer was never settled. A caller is capped if
 a call at the worst case of the file's cheapest model does not fit any more; shorter
 calls may. For today also what is set by ` + "`spendcap stop`, `limit` and `block`" + `; the caps
-are those in force. For an earlier day the caps are the file's.
+are those in force. For an earlier day the caps are the file's. Signed-in users are one
+budget, user; who of them is capped is not told, for the table does not know their tier.
 
 It reads and writes nothing else. It reads the whole table, for the table's key is all
 there is to find callers by: items of other days, answers kept for Idempotency-Keys and
@@ -118,7 +120,7 @@ func runStatus(ctx context.Context, e env, o statusOptions, d *deployment.Deploy
 		}
 		c := status.Config{
 			Client: d.DynamoDB, Table: d.Table, Store: store, Day: day, Least: least,
-			Global: cfg.Global, Callers: perCaller(cfg), MaxReads: o.maxReads, UnitsPerSecond: o.unitsPerSecond, Now: e.now,
+			Global: cfg.Global, Callers: operator.Counted(cfg), MaxReads: o.maxReads, UnitsPerSecond: o.unitsPerSecond, Now: e.now,
 		}
 		if day == caps.DayOf(e.now()) {
 			if c.Control, err = set.state(ctx); err != nil {
@@ -128,7 +130,11 @@ func runStatus(ctx context.Context, e env, o statusOptions, d *deployment.Deploy
 		if o.progress || isTerminal(e.stderr) {
 			c.Progress = e.progress
 		}
-		return status.Read(ctx, c)
+		report, err := status.Read(ctx, c)
+		if isTerminal(e.stderr) {
+			fmt.Fprint(e.stderr, clearLine)
+		}
+		return report, err
 	}
 	if o.watch {
 		return e.watch(ctx, o, look)
@@ -165,15 +171,15 @@ func (e env) show(r *status.Report, asJSON bool) error {
 	return r.Text(e.stdout, e.style())
 }
 
-// progress tells how far the reads have come, on one line that goes away on a terminal.
+// clearLine goes to the beginning of the terminal's line and empties it.
+const clearLine = "\r\x1b[K"
+
+// progress tells how far the reads have come, on a terminal always on the same line.
 func (e env) progress(r status.Reads) {
 	text := fmt.Sprintf("reading the table: %d MB, %d items", r.Pages, r.Items)
-	switch {
-	case !isTerminal(e.stderr):
-		fmt.Fprintln(e.stderr, text)
-	case r.Complete:
-		fmt.Fprint(e.stderr, "\r\x1b[K")
-	default:
-		fmt.Fprint(e.stderr, "\r\x1b[K"+text)
+	if isTerminal(e.stderr) {
+		fmt.Fprint(e.stderr, clearLine+text)
+		return
 	}
+	fmt.Fprintln(e.stderr, text)
 }

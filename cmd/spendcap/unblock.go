@@ -80,5 +80,5 @@ func (c *controls) keysOf(ctx context.Context, file, name string) ([]string, err
 	if err != nil {
 		return nil, err
 	}
-	return control.KeysOf(keyer, caller, caps.DayOf(c.now()), operator.Names(perCaller(cfg))...), nil
+	return control.KeysOf(keyer, caller, caps.DayOf(c.now()), operator.Names(operator.ByAddress(cfg))...), nil
 }

@@ -98,7 +98,7 @@ func lookUp(ctx context.Context, e env, d *deployment.Deployment, cfg *config.Co
 	if err != nil {
 		return nil, err
 	}
-	budgets := perCaller(cfg)
+	budgets := operator.ByAddress(cfg)
 	f := &found{CountedAs: caller.String(), Day: day}
 	f.Block = operator.BlockOf(s, e.now(), control.KeysOf(keyer, caller, caps.DayOf(e.now()), operator.Names(budgets)...)...)
 	f.Budgets, err = operator.Buckets(ctx, store, keyer, caller, day, operator.InForce(s, day, budgets))

@@ -63,11 +63,9 @@ func (s scan) each(ctx context.Context, day caps.Day, yield func(caps.ItemKey, c
 			return reads, broken, fmt.Errorf("reading the table: %w", err)
 		}
 		for _, item := range out.Items {
-			key, u, err := dynamo.ReadItem(item)
-			switch {
-			case err != nil:
+			if key, u, err := dynamo.ReadItem(item); err != nil {
 				broken++
-			case key.Day == day:
+			} else {
 				yield(key, u)
 			}
 		}

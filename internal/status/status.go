@@ -19,7 +19,8 @@ type Config struct {
 	Day    caps.Day
 
 	// Global and Callers are the budgets of the file. Global is the zero Budget if there is
-	// no ceiling. Budgets that are only in the table are told as well.
+	// no ceiling. One of Callers has the zero Cap if not all its callers have the same.
+	// Budgets that are only in the table are told as well.
 	Global  caps.Budget
 	Callers []caps.Budget
 
@@ -92,9 +93,12 @@ func (c Config) read(ctx context.Context, s scan) (*Report, error) {
 	limits := make(map[string]caps.Cap)
 	budgets := make(map[string]*Callers)
 	for _, b := range c.Callers {
+		budgets[b.Name] = &Callers{Budget: b.Name}
+		if b.Cap == (caps.Cap{}) {
+			continue
+		}
 		limit := r.Control.Cap(b, c.Day)
-		limits[b.Name] = limit
-		budgets[b.Name] = &Callers{Budget: b.Name, Cap: &limit}
+		limits[b.Name], budgets[b.Name].Cap = limit, &limit
 	}
 	var err error
 	r.Reads, r.Broken, err = s.each(ctx, c.Day, func(key caps.ItemKey, u caps.Usage) {

@@ -271,7 +271,7 @@ func TestText(t *testing.T) {
 	if err := errors.Join(r.Text(&plain, Style{Width: 20}), r.Text(&colored, Style{Width: 20, Color: true})); err != nil {
 		t.Fatal(err)
 	}
-	want := `spendcap   table spendcap, UTC day 2026-11-30, ends in 15 h 0 min
+	want := `spendcap   table spendcap, UTC day 2026-11-30, 09:00:00, ends in 15 h 0 min
 
 everybody  spend  ██████████████▒▒░░░░  80%  $3.500000 used + $0.500000 held of $5.000000
            calls  █████░░░░░░░░░░░░░░░  25%  1250 of 5000
@@ -290,6 +290,31 @@ top of caller                     calls       used       held  open holds
 	}
 	if !strings.Contains(colored.String(), yellow+"██████████████▒▒"+reset) {
 		t.Errorf("%q", colored.String())
+	}
+}
+
+// The top is the same in whatever order the callers come.
+func TestTopInAnyOrder(t *testing.T) {
+	var all []caps.Usage
+	for i := range 40 {
+		all = append(all, caps.Usage{Calls: int64(i % 7), USD: caps.MicroUSD(i / 4)})
+	}
+	key := func(u caps.Usage, i int) string { return fmt.Sprintf("%d-%d-%d", u.USD, u.Calls, i) }
+	want := "[9-4-39 9-3-38 9-2-37 9-1-36 8-6-34 8-5-33 8-4-32 8-0-35 7-3-31 7-2-30]"
+	order := rand.New(rand.NewPCG(1, 2)).Perm(len(all))
+	for range 50 {
+		var c Callers
+		for _, i := range order {
+			c.add(key(all[i], i), all[i], false)
+		}
+		var got []string
+		for _, t := range c.Top {
+			got = append(got, t.Key)
+		}
+		if fmt.Sprint(got) != want {
+			t.Fatalf("%v in the order %v, want %s", got, order, want)
+		}
+		rand.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	}
 }
 

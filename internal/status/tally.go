@@ -24,7 +24,7 @@ type Caller struct {
 // Callers are all callers of one budget together.
 type Callers struct {
 	Budget    string        `json:"budget"`
-	Cap       *caps.Cap     `json:"cap"` // in force for one caller; null if the file has none
+	Cap       *caps.Cap     `json:"cap"` // in force for one caller; null if there is none for all of them
 	Seen      int64         `json:"seen"`
 	Capped    int64         `json:"capped"` // see Config.Least
 	Calls     int64         `json:"calls"`

@@ -12,7 +12,7 @@ func (r *Report) Text(w io.Writer, s Style) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s   table %s, UTC day %s", s.paint(bold, "spendcap"), r.Table, r.Day)
 	if left := r.Day.End().Sub(r.AsOf); left > 0 {
-		fmt.Fprintf(&b, ", ends in %s", spell(left))
+		fmt.Fprintf(&b, ", %s, ends in %s", r.AsOf.Format(time.TimeOnly), spell(left))
 	}
 	b.WriteString("\n\n")
 	r.control(&b, s)
@@ -53,7 +53,7 @@ func (r *Report) ceiling(b *strings.Builder, s Style) {
 func (r *Report) budgets(b *strings.Builder) {
 	rows := [][]string{{"budget", "callers", "capped", "calls", "used", "held", "open holds", "cap of one"}}
 	for _, c := range r.Callers {
-		limit := "not in the file"
+		limit := "no cap for all"
 		if c.Cap != nil {
 			limit = c.Cap.String()
 		}
