@@ -99,7 +99,7 @@ func (r *request) obey(ctx context.Context, v control.Verdict, err error, refuse
 		r.metrics.Count(metrics.RefusedBlocked)
 		text, again := blockedMessage, askAgain
 		if end := v.Block.End(); !end.IsZero() {
-			again = max(time.Second, (end.Sub(r.Now()) + time.Second - 1).Truncate(time.Second))
+			again = end.Sub(r.Now())
 			text += " Try again in " + refusal.Wait(again) + "."
 		}
 		return closedByOperator(scopeBlocked, text, again, refuse)
@@ -117,7 +117,7 @@ func stopMessage(s *control.Stop) string {
 // closedByOperator is the answer to a call that an operator refuses. It has no RateLimit
 // headers: nothing was counted, so there is nothing true to say.
 func closedByOperator(scope, text string, again time.Duration, refuse func(llm.Failure) *answer) *answer {
-	seconds := int64(again / time.Second)
+	seconds := refusal.Seconds(again)
 	a := refuse(llm.Failure{
 		Status: 429, Code: scope, Message: text,
 		Extra: map[string]any{"capped": true, "scope": scope, "retryAfter": seconds},

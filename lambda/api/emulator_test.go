@@ -24,7 +24,10 @@ import (
 	sm "github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager/types"
 
+	"github.com/seed3e88d9a2/spendcap/caps"
 	"github.com/seed3e88d9a2/spendcap/caps/dynamo"
+	"github.com/seed3e88d9a2/spendcap/internal/control"
+	controldynamo "github.com/seed3e88d9a2/spendcap/internal/control/dynamo"
 )
 
 // The built bootstrap under AWS's Lambda Runtime Interface Emulator, with Secrets
@@ -51,7 +54,8 @@ func TestBootstrapUnderTheRuntimeEmulator(t *testing.T) {
 
 	table := fmt.Sprintf("rie-%d", time.Now().UnixNano())
 	creds := credentials.NewStaticCredentialsProvider("test", "test", "")
-	if err := dynamo.CreateTable(t.Context(), dynamodb.New(dynamodb.Options{Region: "us-east-1", BaseEndpoint: &endpoint, Credentials: creds}), table); err != nil {
+	client := dynamodb.New(dynamodb.Options{Region: "us-east-1", BaseEndpoint: &endpoint, Credentials: creds})
+	if err := dynamo.CreateTable(t.Context(), client, table); err != nil {
 		t.Fatal(err)
 	}
 	secrets := sm.New(sm.Options{Region: "us-east-1", BaseEndpoint: &endpoint, Credentials: creds})
@@ -110,6 +114,49 @@ func TestBootstrapUnderTheRuntimeEmulator(t *testing.T) {
 			t.Fatalf("call %d: %d %s, want %d\n%s", n, res.StatusCode, res.Body, want, log.String())
 		}
 	}
+	until := func(status int, part string) {
+		var res events.APIGatewayV2HTTPResponse
+		for range 200 {
+			if res = invoke(event()); res.StatusCode == status && strings.Contains(res.Body, part) {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		t.Errorf("%d %s, want %d with %s\n%s", res.StatusCode, res.Body, status, part, log.String())
+	}
+	controls, err := controldynamo.New(controldynamo.Config{Client: client, Table: table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	operator, err := control.NewOperator(control.OperatorConfig{Store: controls, By: "ann", Budgets: []caps.Budget{{Name: "demo", Cap: caps.Calls(10)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := func(r control.Record, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	made(operator.Stop(t.Context(), "Pause."))
+	until(429, `"scope":"stopped","retryAfter":60,"message":"Pause."`)
+	made(operator.Limit(t.Context(), "demo", false, caps.Calls(11)))
+	made(operator.Resume(t.Context()))
+	until(200, `"count":11,"cap":11,"remaining":0`)
+	keyer, err := caps.NewKeyer([]byte(hmacKey))
+	if err != nil {
+		t.Fatal(err)
+	}
+	caller, err := caps.ViewerCaller("198.51.100.10:46532")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made(operator.Block(t.Context(), control.AddressBlock(keyer, caller, caps.DayOf(time.Now()))))
+	until(429, `"scope":"blocked"`)
+	if records, err := operator.History(t.Context()); err != nil || len(records) != 4 || records[0].Action != control.ActionBlock || records[3].Action != control.ActionStop {
+		t.Errorf("%+v, %v; want the four changes", records, err)
+	}
+
 	side := event()
 	side.Headers = map[string]string{"cloudfront-viewer-address": "198.51.100.10:46532"}
 	if res := invoke(side); res.StatusCode != 401 {
@@ -130,8 +177,8 @@ func TestBootstrapUnderTheRuntimeEmulator(t *testing.T) {
 			admitted += metric.Admitted
 		}
 	}
-	if admitted != 10 {
-		t.Errorf("the metrics count %d admitted calls, want 10\n%s", admitted, log.String())
+	if admitted != 11 {
+		t.Errorf("the metrics count %d admitted calls, want 11\n%s", admitted, log.String())
 	}
 }
 
