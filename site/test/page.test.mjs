@@ -121,7 +121,7 @@ test("the three attacks are sent and change nothing", async (t) => {
   );
   assert.equal(
     await page.press("door-run", "door-outcome"),
-    "It answered, and your browser keeps the answer to itself. The command above shows it: 401 not_via_cloudfront. Nothing was counted for 127.0.0.1. " +
+    "It answered, and your browser keeps the answer to itself. The command above shows it: 401 not_via_cloudfront. " +
       `Sent POST ${system.sideDoor}/api/demo/cap Not sent CloudFront-Viewer-Address A browser would have to ask the side door first, which answers 401 to that too. ` +
       "Came back An answer that browsers hide from pages of another site.",
   );
@@ -322,14 +322,14 @@ test("refusals of the real system are in plain words", async (t) => {
   assert.match(await ask(page, "x".repeat(1001)), /^Too long\. .*1000 bytes.* Nothing was counted\. Ask something shorter, or start over\.$/);
   assert.equal(await page.text("paid-calls"), "Paid calls 1 left 0 used of 1");
   await ask(page, "Hello");
-  assert.match(await ask(page, "Hello"), /^Your bucket is used up\. You have used today's 1 call\. Try again in .*\. Nothing was taken\.$/);
+  assert.match(await ask(page, "Hello"), /^Your cap is reached\. You have used today's 1 call\. Try again in .*\. Nothing was taken\.$/);
   await page.press("burst", "burst-outcome");
-  assert.match(await page.press("count-one", "bucket-outcome"), /^Your bucket is used up\. You have used today's 10 calls\. Try again in .*\. Nothing was taken\.$/);
+  assert.match(await page.press("count-one", "bucket-outcome"), /^Your cap is reached\. You have used today's 10 calls\. Try again in .*\. Nothing was taken\.$/);
   await page.sound();
 
   const full = await Page.open(t, browser, await start(t, one(5, 1)));
   await ask(full, "Hello");
-  assert.match(await ask(full, "Hello"), /^Today’s budget for everybody is used up\. Try again in .*\. Your own bucket was left as it was\.$/);
+  assert.match(await ask(full, "Hello"), /^The cap for everybody is reached\. Today's budget for everybody is used up\. Try again in .*\. Your own bucket was left as it was\.$/);
   assert.equal(await full.text("paid-calls"), "Paid calls 4 left 1 used of 5");
   await full.sound();
 });
@@ -338,6 +338,10 @@ const failure = (message, more = {}, extra = {}) => ({ error: { message, type: "
 const refusals = [
   [json(401, { error: "not_via_cloudfront" }), /^Refused at the side door\. .*Nothing was counted\./],
   [json(401, { error: "no_viewer_address" }), /^Refused: nobody to count\. .*Nothing was counted\./],
+  [json(401, { error: "not_signed_in" }), /^Only for those who are signed in\. /],
+  [json(401, { error: "no_tier" }), /^Refused: no tier\. /],
+  [json(401, { error: "no_user" }), /^Refused: no user\. /],
+  [json(401, { message: "Unauthorized" }), /^Refused: not authorised\. Unauthorized$/],
   [json(401, failure("No.", { code: "other" })), /^Refused: not authorised\. No\.$/],
   [json(404, { error: "not_found" }), /^There is no such call here\. The operator’s file leaves it out\./],
   [json(404, { message: "Not Found" }), /^There is no such call here\./],
@@ -347,9 +351,10 @@ const refusals = [
   [json(413, failure("Too large: at most 8000 bytes.", { code: "request_too_large" })), /^Too long\. Too large: at most 8000 bytes\. Nothing was counted\./],
   [json(413, { message: "Request Entity Too Large" }), /^Too long\./],
   [json(422, failure("The field n is not carried.", { code: "unsupported_parameter", param: "n" })), /^This call cannot be priced, so it was not made\. The field n is not carried\. Nothing was counted\.$/],
-  [json(429, failure("You have used today's 10 calls. Try again in 1 hour.", { code: "budget_exceeded", scope: "caller" }, { capped: true, scope: "caller", retryAfter: 3600 })), /^Your bucket is used up\. You have used today's 10 calls\. Try again in 1 hour\. Nothing was taken\.$/],
-  [json(429, { capped: true, scope: "caller", retryAfter: 5400 }), /^Your bucket is used up\. Try again in 1 hour 30 minutes\. Nothing was taken\.$/],
-  [json(429, failure("Today's budget for everybody is used up. Try again in 1 hour.", {}, { capped: true, scope: "global", retryAfter: 3600 })), /^Today’s budget for everybody is used up\. Try again in 1 hour\. Your own bucket was left as it was\.$/],
+  [json(429, failure("You have used today's 10 calls. Try again in 1 hour.", { code: "budget_exceeded", scope: "caller" }, { capped: true, scope: "caller", retryAfter: 3600 })), /^Your cap is reached\. You have used today's 10 calls\. Try again in 1 hour\. Nothing was taken\.$/],
+  [json(429, { capped: true, scope: "caller", retryAfter: 5400 }), /^Your cap is reached\. Try again in 1 hour 30 minutes\. Nothing was taken\.$/],
+  [json(429, failure("Today's budget for everybody is used up. Try again in 1 hour.", {}, { capped: true, scope: "global", retryAfter: 3600 })), /^The cap for everybody is reached\. Today's budget for everybody is used up\. Try again in 1 hour\. Your own bucket was left as it was\.$/],
+  [json(429, { capped: true, scope: "address", message: "Too many of you." }), /^The cap of your network address is reached\. Too many of you\. Your own bucket was left as it was\.$/],
   [json(429, { capped: true, scope: "stopped", message: "Back on Monday." }), /^Switched off by the operator\. Back on Monday\.$/],
   [json(429, failure("Back on Monday.", { scope: "stopped" })), /^Switched off by the operator\. Back on Monday\.$/],
   [json(429, { capped: true, scope: "stopped" }), /^Switched off by the operator\. Nothing is called until it is switched on again\.$/],

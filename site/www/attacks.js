@@ -2,7 +2,7 @@
 // browser can send them, with the curl for the rest.
 
 import { knock } from "./api.js";
-import { callDemo, countedAs, lastDemo } from "./bucket.js";
+import { callDemo, lastDemo } from "./bucket.js";
 import { byId, make, onClick, say, verdict } from "./dom.js";
 import { explain, isRefusal } from "./words.js";
 
@@ -117,7 +117,6 @@ function exchange([name, value], { status, text, json }) {
 // POST without the forged header. The side door answers no such question, since it
 // answers 401 to everything, and a page may not read what it does answer.
 async function atSideDoor({ url, header }) {
-  const before = countedAs();
   const answered = await knock(url);
   const sent = make(
     "dl",
@@ -128,7 +127,7 @@ async function atSideDoor({ url, header }) {
   );
   if (!answered) return [verdict("plain", "Your browser shows nothing.", "Either the side door cannot be reached from here, or the browser withholds its answer altogether. The command above tells which."), sent];
   return [
-    verdict("plain", "It answered, and your browser keeps the answer to itself.", `The command above shows it: 401 not_via_cloudfront. ${before ? `Nothing was counted for ${before}.` : "Nothing was counted."}`),
+    verdict("plain", "It answered, and your browser keeps the answer to itself.", "The command above shows it: 401 not_via_cloudfront."),
     sent,
   ];
 }

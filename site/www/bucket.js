@@ -12,7 +12,7 @@ let ahead = 0; // how far the server's clock is before this one, in milliseconds
 
 export const lastDemo = () => demo;
 export const lastPaid = () => paid;
-export const countedAs = () => demo?.countedAs ?? paid?.countedAs;
+const countedAs = () => demo?.countedAs ?? paid?.countedAs;
 
 // callDemo makes one demo call, and shows what it says about the bucket.
 export async function callDemo(headers) {

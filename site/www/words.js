@@ -87,6 +87,18 @@ const unauthorised = {
     title: "Refused: nobody to count.",
     text: "The edge did not say which address is calling, and a call without a bucket is not made. Nothing was counted. " + operator,
   },
+  not_signed_in: {
+    title: "Only for those who are signed in.",
+    text: "This page calls without signing in. Nothing was counted.",
+  },
+  no_tier: {
+    title: "Refused: no tier.",
+    text: "Your sign-in does not say what you may use. Nothing was counted. " + operator,
+  },
+  no_user: {
+    title: "Refused: no user.",
+    text: "Your sign-in does not say who you are. Nothing was counted. " + operator,
+  },
 };
 
 function tooMany(answer, message) {
@@ -95,9 +107,11 @@ function tooMany(answer, message) {
   const later = when ? `Try again in ${wait(when)}.` : "Try again later.";
   switch (scopeOf(answer)) {
     case "caller":
-      return { title: "Your bucket is used up.", text: with_(message ?? later, "Nothing was taken.") };
+      return { title: "Your cap is reached.", text: with_(message ?? later, "Nothing was taken.") };
+    case "address":
+      return { title: "The cap of your network address is reached.", text: with_(message ?? later, "Your own bucket was left as it was.") };
     case "global":
-      return { title: "Today’s budget for everybody is used up.", text: with_(other(message) ?? later, "Your own bucket was left as it was.") };
+      return { title: "The cap for everybody is reached.", text: with_(message ?? later, "Your own bucket was left as it was.") };
     case "stopped":
       return { title: "Switched off by the operator.", text: message ?? "Nothing is called until it is switched on again." };
     case "blocked":
@@ -117,7 +131,7 @@ function tooMany(answer, message) {
 // something in between.
 function withoutJSON({ status, headers }) {
   if (status >= 200 && status < 300) {
-    return { title: "The answer makes no sense.", text: "It says that it worked, but it is not from the API. Something in between has replaced it." };
+    return { title: "The answer makes no sense.", text: "It says that it worked, but not in a way that the API has. Something in between has replaced it." };
   }
   const title = `The edge answered instead of the API (${status}).`;
   switch (status) {
@@ -153,7 +167,7 @@ export function spent({ headers }) {
 
 // other leaves out a message that only says what the title does.
 function other(message) {
-  return ["The model took too long.", "The model failed."].includes(message) ? undefined : message?.replace("Today's budget for everybody is used up. ", "");
+  return ["The model took too long.", "The model failed."].includes(message) ? undefined : message;
 }
 
 function with_(...sentences) {
