@@ -191,6 +191,17 @@ test("a burst admits exactly what is left", async (t) => {
   await page.sound();
 });
 
+test("answers in any order leave the highest count", async (t) => {
+  const page = await Page.open(t, browser, await start(t));
+  let count = 25;
+  await page.tab.route("**/api/demo/cap", (route) =>
+    route.fulfill(json(200, { capped: false, countedAs: "127.0.0.1", count, cap: 30, remaining: 30 - count--, resetAt: "2099-01-01T00:00:00Z", ignored: {} })),
+  );
+  assert.equal(await page.press("burst", "burst-outcome"), "25 admitted, 0 refused, 0 failed otherwise. All that were counted fitted into the 30 calls of the day.");
+  assert.equal(await page.text("demo-calls"), "Demo calls 5 left 25 used of 30");
+  await page.sound();
+});
+
 test("a burst on a bucket in use, and one that breaks", async (t) => {
   const page = await Page.open(t, browser, await start(t));
   for (let n = 0; n < 3; n++) await page.press("count-one", "bucket-outcome");
