@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -42,6 +43,8 @@ func benchHandler(b *testing.B, calls int64, status int) {
 		if err != nil {
 			b.Fatal(err)
 		}
+		c.Now = time.Now
+		watched(b, c)
 	})
 	in := benchEvent(b)
 	b.ReportAllocs()

@@ -118,6 +118,13 @@ func TestStopped(t *testing.T) {
 		t.Errorf("%d store calls and %d paid calls during the stop; want none", got-before, p.up.calls.Load()-1)
 	}
 
+	// A refusal comes before the body is looked at.
+	bad := event("POST", "/api/v1/chat/completions")
+	bad.Body = "{"
+	if res := p.send(t, bad); res.StatusCode != 429 || !strings.Contains(res.Body, `"scope":"stopped"`) {
+		t.Errorf("a bad body: %d %s", res.StatusCode, res.Body)
+	}
+
 	// What spends nothing goes on, and says so.
 	want(t, send(t, p, "GET", "/api/cap"), 200, `{"countedAs":"198.51.100.10","calls":{"used":1,"cap":10,"remaining":9},`+
 		`"spend":{"used":"0.000008","held":"0.000000","cap":"0.050000","remaining":"0.049992","currency":"USD"},`+
