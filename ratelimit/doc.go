@@ -6,7 +6,7 @@
 //
 //	var login = ratelimit.Rule{Name: "login", Requests: 5, Window: 15 * time.Minute, WhenDown: ratelimit.Refuse}
 //
-//	d, err := limiter.Check(ctx, login.For(key))
+//	d, err := limiter.Check(ctx, login.ForCaller(keyer, caller, now)...)
 //	if err != nil {
 //		// The check could not be made: the rule or the key is wrong, or ctx is done.
 //	}
@@ -42,6 +42,6 @@
 // # Keys
 //
 // A key is stored as it is. It has to be a hash, keyed with a secret, of whom it stands
-// for; caps.Keyer makes such keys. It must not change within a window, so one that
-// changes with the day will not do: it would start a full window at midnight.
+// for: [Rule.ForCaller] makes it. One of your own must not change within a window, so one
+// that changes with the day will not do: it would start a full window at midnight.
 package ratelimit

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/seed3e88d9a2/spendcap/internal/endpoint"
 )
 
 // route maps the methods of a path to the steps that answer them.
@@ -13,15 +15,15 @@ type route map[string][]step
 func (h *Handler) routeTable() map[string]route {
 	routes := make(map[string]route)
 	if h.Demo != nil {
-		routes["/api/demo/cap"] = route{"POST": demoCall}
+		routes[endpoint.DemoCap] = route{"POST": demoCall}
 	}
 	if h.Paid != nil {
-		routes["/api/cap"] = route{"GET": readCap}
+		routes[endpoint.Cap] = route{"GET": readCap}
 	}
 	if h.LLM != nil {
-		routes["/api/v1/chat/completions"] = route{"POST": chatCompletion}
-		routes["/api/v1/messages"] = route{"POST": message}
-		routes["/api/v1/models"] = route{"GET": models}
+		routes[endpoint.ChatCompletions] = route{"POST": chatCompletion}
+		routes[endpoint.Messages] = route{"POST": message}
+		routes[endpoint.Models] = route{"GET": models}
 	}
 	return routes
 }

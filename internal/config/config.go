@@ -11,6 +11,7 @@ import (
 	"github.com/seed3e88d9a2/spendcap/caps"
 	"github.com/seed3e88d9a2/spendcap/internal/auth"
 	"github.com/seed3e88d9a2/spendcap/llm"
+	"github.com/seed3e88d9a2/spendcap/ratelimit"
 )
 
 // Config is what the operator's file says, checked and ready to use.
@@ -31,6 +32,9 @@ type Config struct {
 	// Demo caps POST /api/demo/cap for one caller. It is a budget of its own and has no
 	// ceiling. It is the zero Budget, and the endpoint is off, if the file has no demo.
 	Demo caps.Budget
+
+	// RateLimits are the limits on bursts, by the path of the API that they are for.
+	RateLimits map[string][]ratelimit.Rule
 
 	// LLM is what the public may do with a model; nil if the file has no llm, and there
 	// are no paid calls.
@@ -127,12 +131,13 @@ func Load(r io.Reader) (*Config, error) {
 	}
 	p := new(problems)
 	c := new(Config)
-	if top, ok := p.group(root, "", "caps", "demo", "viewer", "cors", "auth", "tiers", "llm"); ok {
+	if top, ok := p.group(root, "", "caps", "demo", "viewer", "cors", "auth", "tiers", "rate_limits", "llm"); ok {
 		top.auth(c)
 		top.caps(c)
 		top.demo(c)
 		top.viewer(c)
 		top.cors(c)
+		top.rateLimits(c)
 		top.llm(c)
 		top.looser(c)
 		top.ceiling(c)
