@@ -48,7 +48,7 @@ func (c *SpendCap) dashboard() {
 		graph("Calls", 12, sum(metrics.Admitted, "admitted"), sum(metrics.UpstreamErrors, "failed upstream")),
 		graph("Refusals by reason", 12,
 			sum(metrics.RefusedCaller, "over the caller's cap"), sum(metrics.RefusedAddress, "over the address's cap"), sum(metrics.RefusedGlobal, "over the global ceiling"),
-			sum(metrics.RefusedStopped, "stopped by the operator"), sum(metrics.RefusedBlocked, "blocked by the operator"),
+			sum(metrics.RefusedRate, "over a limit on bursts"), sum(metrics.RefusedStopped, "stopped by the operator"), sum(metrics.RefusedBlocked, "blocked by the operator"),
 			sum(metrics.LockRefused, "not through the edge"), sum(metrics.MissingAddress, "no viewer address"),
 			sum(metrics.StoreErrors, "store errors")),
 	)

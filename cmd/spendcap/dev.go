@@ -29,6 +29,7 @@ import (
 	claimsmemory "github.com/seed3e88d9a2/spendcap/internal/idempotency/memory"
 	"github.com/seed3e88d9a2/spendcap/llm"
 	"github.com/seed3e88d9a2/spendcap/originlock"
+	ratesmemory "github.com/seed3e88d9a2/spendcap/ratelimit/memory"
 	"github.com/seed3e88d9a2/spendcap/site"
 )
 
@@ -99,7 +100,7 @@ func runDev(ctx context.Context, e env, o devOptions) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(e.stderr, nil))
-	stores := stores{counts: memory.New(nil), claims: claimsmemory.New(), controls: new(controlmemory.Store)}
+	stores := stores{counts: memory.New(nil), claims: claimsmemory.New(), controls: new(controlmemory.Store), rates: ratesmemory.New()}
 	counts := "in this process; they end with it"
 	if o.endpoint != "" {
 		if stores, err = dynamoStores(ctx, o.endpoint, o.table); err != nil {
@@ -121,7 +122,7 @@ func runDev(ctx context.Context, e env, o devOptions) error {
 		return err
 	}
 	handler, err := assemble.Handler(assemble.Parts{
-		Config: cfg, Store: stores.counts, Claims: stores.claims, Control: stores.controls, Provider: provider,
+		Config: cfg, Store: stores.counts, Claims: stores.claims, Control: stores.controls, Rates: stores.rates, Provider: provider,
 		Lock: lock, Keyer: keyer, Logger: log,
 	})
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"github.com/seed3e88d9a2/spendcap/internal/deployment"
 	"github.com/seed3e88d9a2/spendcap/internal/idempotency"
 	claimsdynamo "github.com/seed3e88d9a2/spendcap/internal/idempotency/dynamo"
+	"github.com/seed3e88d9a2/spendcap/ratelimit"
+	ratesdynamo "github.com/seed3e88d9a2/spendcap/ratelimit/dynamo"
 )
 
 // stores are what outlives a request.
@@ -21,6 +23,7 @@ type stores struct {
 	claims idempotency.Store
 
 	controls control.Store
+	rates    ratelimit.Store
 
 	client *dynamodb.Client // nil without a DynamoDB
 	table  string
@@ -37,6 +40,9 @@ func dynamoStores(ctx context.Context, endpoint, table string) (s stores, err er
 		return s, err
 	}
 	if s.controls, err = controldynamo.New(controldynamo.Config{Client: client, Table: table}); err != nil {
+		return s, err
+	}
+	if s.rates, err = ratesdynamo.New(ratesdynamo.Config{Client: client, Table: table}); err != nil {
 		return s, err
 	}
 	s.client, s.table = client, table

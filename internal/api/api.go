@@ -19,6 +19,7 @@ import (
 	"github.com/seed3e88d9a2/spendcap/internal/metrics"
 	"github.com/seed3e88d9a2/spendcap/llm"
 	"github.com/seed3e88d9a2/spendcap/originlock"
+	"github.com/seed3e88d9a2/spendcap/ratelimit"
 )
 
 // Config is what a [Handler] is made from.
@@ -44,6 +45,8 @@ type Config struct {
 	// Control tells what the operator has stopped and whom it has blocked; nil: nothing and
 	// nobody. The guards' caps in force are its too.
 	Control *control.Watcher
+
+	Rates *Rates // limits on bursts; nil: there are none
 
 	// AllowedOrigins may call from a browser on another site, as exact origins such as
 	// https://example.com. The site behind the same edge needs no entry.
@@ -77,6 +80,11 @@ func New(c Config) (*Handler, error) {
 			if c.Tiers[t.Name] == nil {
 				return nil, fmt.Errorf("api.Config.Tiers has no guard for the tier %s: every call of it would be free", t.Name)
 			}
+		}
+	}
+	if c.Rates != nil {
+		if err := c.Rates.check(); err != nil {
+			return nil, err
 		}
 	}
 	if err := c.Mask.Check(); err != nil {
@@ -113,8 +121,9 @@ type request struct {
 	steps []step // of the endpoint, from the route step on
 	paid  paid   // of a guarded call
 
-	demo *caps.Reservation // of a demo call, from the count step on
-	stop *control.Stop     // told to whoever reads its own bucket
+	demo *caps.Reservation  // of a demo call, from the count step on
+	stop *control.Stop      // told to whoever reads its own bucket
+	rate ratelimit.Decision // from the rate limit step on
 }
 
 // Handle answers one event. The error is always nil: whatever goes wrong is an
@@ -127,6 +136,7 @@ func (h *Handler) Handle(ctx context.Context, event events.APIGatewayV2HTTPReque
 	defer r.metrics.Flush()
 
 	a := r.walk(ctx)
+	r.addRate(a)
 	r.addCORS(a)
 	return a.response(), nil
 }

@@ -128,9 +128,9 @@ func closedByOperator(scope, text string, again time.Duration, refuse func(llm.F
 }
 
 type closedBody struct {
-	Capped     bool   `json:"capped"`
+	Capped     any    `json:"capped"`
 	CountedAs  string `json:"countedAs"`
-	Scope      string `json:"scope"`
+	Scope      any    `json:"scope"`
 	RetryAfter any    `json:"retryAfter"` // seconds
 	Message    string `json:"message"`
 }
@@ -140,5 +140,5 @@ func (r *request) refusePlainly(f llm.Failure) *answer {
 	if f.Status != 429 {
 		return failure(f.Status, f.Code)
 	}
-	return jsonAnswer(f.Status, closedBody{true, r.caller.String(), f.Code, f.Extra["retryAfter"], f.Message})
+	return jsonAnswer(f.Status, closedBody{f.Extra["capped"], r.caller.String(), f.Extra["scope"], f.Extra["retryAfter"], f.Message})
 }

@@ -17,7 +17,8 @@ type step struct {
 // counts then asks for a stop or a block, twice: at first, so that a refusal costs
 // nothing, and last, because reserving may take longer than a stop may need to be
 // obeyed. Whoever reads its own bucket is only asked for a block. The list of models is
-// the same for everybody, spends nothing, and asks nothing.
+// the same for everybody, spends nothing, and asks nothing. A limit on bursts, where the
+// file has one, asks a store, so it comes next, and before anything is read or counted.
 var (
 	gate = []step{
 		{"origin lock", (*request).checkOriginLock},
@@ -28,20 +29,24 @@ var (
 	}
 	demoCall = []step{
 		{"stopped or blocked", (*request).openForDemo},
+		{"rate limit", (*request).checkRate},
 		{"count", (*request).countDemoCall},
 		{"still open", (*request).demoStillOpen},
 		{"answer", (*request).answerDemoCall},
 	}
 	readCap = []step{
 		{"blocked", (*request).openForCap},
+		{"rate limit", (*request).checkRate},
 		{"read", (*request).readCap},
 	}
 	chatCompletion = append([]step{
 		{"stopped or blocked", (*request).openForChat},
+		{"rate limit", (*request).checkRate},
 		{"parse and price", (*request).parseChat},
 	}, paidCall...)
 	message = append([]step{
 		{"stopped or blocked", (*request).openForMessages},
+		{"rate limit", (*request).checkRate},
 		{"parse and price", (*request).parseMessages},
 	}, paidCall...)
 	paidCall = []step{
@@ -53,6 +58,7 @@ var (
 		{"answer", (*request).answerCall},
 	}
 	models = []step{
+		{"rate limit", (*request).checkRate},
 		{"list", (*request).listModels},
 	}
 )

@@ -18,6 +18,7 @@ import (
 	"github.com/seed3e88d9a2/spendcap/internal/metrics"
 	"github.com/seed3e88d9a2/spendcap/llm"
 	"github.com/seed3e88d9a2/spendcap/originlock"
+	"github.com/seed3e88d9a2/spendcap/ratelimit"
 )
 
 // Parts are what a handler is built from.
@@ -31,6 +32,9 @@ type Parts struct {
 	// KeysInForce tells whether the Keyer has the versions that can serve today. nil: it
 	// always has.
 	KeysInForce func(context.Context) error
+
+	// Rates counts bursts. It is needed if the file has rate limits.
+	Rates ratelimit.Store
 
 	// Provider makes the paid calls, and Claims remembers their Idempotency-Keys. Both
 	// are needed if the file has an llm.
@@ -106,6 +110,11 @@ func Handler(p Parts) (*api.Handler, error) {
 		Metrics:        p.Metrics,
 		Logger:         logger,
 		Now:            p.Now,
+	}
+	if p.Config.RateLimits != nil {
+		if c.Rates, err = rates(p, logger); err != nil {
+			return nil, fmt.Errorf("rate_limits: %w", err)
+		}
 	}
 	if p.Config.LLM != nil {
 		if c.LLM, err = llm.New(*p.Config.LLM, p.Provider); err != nil {

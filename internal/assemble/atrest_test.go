@@ -25,6 +25,7 @@ import (
 	"github.com/seed3e88d9a2/spendcap/internal/metrics"
 	"github.com/seed3e88d9a2/spendcap/llm/openai"
 	"github.com/seed3e88d9a2/spendcap/originlock"
+	rates "github.com/seed3e88d9a2/spendcap/ratelimit/dynamo"
 )
 
 const providerKey = "sk-provider-0123456789abcdef"
@@ -68,6 +69,8 @@ func TestNothingOfACallerIsKept(t *testing.T) {
 	cfg, err := config.Load(strings.NewReader(`
 caps: {caller: {calls: 4, usd: 0.01}, global: {usd: 0.05}}
 demo: {calls: 2}
+rate_limits:
+  - {name: burst, requests: 1000, window: 1h, when_down: allow, paths: ["/api/*"]}
 llm:
   provider: openai
   base_url: ` + upstream.URL + `
@@ -99,9 +102,13 @@ llm:
 	if err != nil {
 		t.Fatal(err)
 	}
+	bursts, err := rates.New(rates.Config{Client: table.Client(), Table: "spendcap"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	var log, measured written
 	handler, err := assemble.Handler(assemble.Parts{
-		Config: cfg, Store: counts, Claims: keys, Control: new(controlmemory.Store), Provider: provider, Lock: lock, Keyer: testKeyer(t),
+		Config: cfg, Store: counts, Claims: keys, Rates: bursts, Control: new(controlmemory.Store), Provider: provider, Lock: lock, Keyer: testKeyer(t),
 		Metrics: metrics.New(&measured, noon),
 		Logger:  slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Now:     noon,

@@ -87,6 +87,7 @@ var (
 	counters = []metrics.Counter{
 		metrics.Admitted, metrics.RefusedCaller, metrics.RefusedAddress, metrics.RefusedGlobal, metrics.LockRefused, metrics.MissingAddress,
 		metrics.StoreErrors, metrics.UpstreamErrors, metrics.HoldsKept, metrics.Overruns, metrics.SettledMicroUSD,
+		metrics.RefusedRate, metrics.RateLimitDown,
 	}
 	gauges = []metrics.Gauge{
 		metrics.GlobalUsedMicroUSD, metrics.GlobalCapMicroUSD, metrics.GlobalUsedCalls, metrics.GlobalCapCalls, metrics.GlobalUsedPercent,
@@ -113,6 +114,7 @@ func TestEveryMetric(t *testing.T) {
 	want := map[string]string{
 		"Admitted": "Count", "RefusedCaller": "Count", "RefusedAddress": "Count", "RefusedGlobal": "Count", "LockRefused": "Count", "MissingAddress": "Count",
 		"StoreErrors": "Count", "UpstreamErrors": "Count", "HoldsKept": "Count", "Overruns": "Count", "SettledMicroUSD": "None",
+		"RefusedRate": "Count", "RateLimitDown": "Count",
 		"GlobalUsedMicroUSD": "None", "GlobalCapMicroUSD": "None", "GlobalUsedCalls": "Count", "GlobalCapCalls": "Count", "GlobalUsedPercent": "Percent",
 		"Latency": "Milliseconds", "StoreLatency": "Milliseconds", "UpstreamLatency": "Milliseconds",
 	}

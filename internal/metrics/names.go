@@ -11,6 +11,8 @@ const (
 	RefusedGlobal                  // calls over the global ceiling
 	RefusedStopped                 // calls during an operator's stop
 	RefusedBlocked                 // calls of a caller whom an operator blocked
+	RefusedRate                    // requests over a limit on bursts
+	RateLimitDown                  // checks of such a limit that its store did not answer
 	LockRefused                    // requests that did not come through the edge
 	MissingAddress                 // requests through the edge without a usable viewer address
 	StoreErrors                    // store calls that failed
@@ -53,6 +55,8 @@ var counterNames = [counters]string{
 	RefusedGlobal:   "RefusedGlobal",
 	RefusedStopped:  "RefusedStopped",
 	RefusedBlocked:  "RefusedBlocked",
+	RefusedRate:     "RefusedRate",
+	RateLimitDown:   "RateLimitDown",
 	LockRefused:     "LockRefused",
 	MissingAddress:  "MissingAddress",
 	StoreErrors:     "StoreErrors",

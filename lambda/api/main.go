@@ -41,6 +41,7 @@ import (
 	"github.com/seed3e88d9a2/spendcap/llm"
 	"github.com/seed3e88d9a2/spendcap/originlock"
 	"github.com/seed3e88d9a2/spendcap/originlock/secretsmanager"
+	ratesdynamo "github.com/seed3e88d9a2/spendcap/ratelimit/dynamo"
 )
 
 func main() {
@@ -117,6 +118,10 @@ func start(ctx context.Context, log *slog.Logger) (*api.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	rates, err := ratesdynamo.New(ratesdynamo.Config{Client: client, Table: settings["SPENDCAP_TABLE"]})
+	if err != nil {
+		return nil, err
+	}
 	provider, err := provider(cfg.LLM, cloud, secrets, log)
 	if err != nil {
 		return nil, err
@@ -129,6 +134,7 @@ func start(ctx context.Context, log *slog.Logger) (*api.Handler, error) {
 		Config:      cfg,
 		Store:       store,
 		Control:     controls,
+		Rates:       rates,
 		Lock:        lock,
 		Keyer:       keys.Keyer(),
 		KeysInForce: keys.Check,
