@@ -28,8 +28,9 @@
 // What it does not: TLS, HTTP/2 and 3, caching, compression, WAF, and WebSocket. It has
 // no limit of 8,192 bytes on a URL or on the length of a request (net/http's is 1 MB),
 // it does not normalize dot segments before it chooses between site and origin, its
-// error pages are a line of text, and it adds no headers to answers. A retried GET
-// starts at once, where the real one waits for a connection up to ten seconds each time.
+// error pages are a line of text, and it adds no headers to answers: those of the page
+// come with it, from package site. A retried GET starts at once, where the real one waits
+// for a connection up to ten seconds each time.
 package edge
 
 import (

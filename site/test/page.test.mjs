@@ -73,6 +73,18 @@ test("what is held is drawn apart from what is used", async (t) => {
   await page.sound();
 });
 
+test("an operator's stop is told along with the bucket", async (t) => {
+  const page = await Page.open(t, browser, await start(t));
+  const bucket = { countedAs: "127.0.0.1", calls: { used: 4, cap: 10, remaining: 6 }, resetAt: "2099-01-01T00:00:00Z" };
+  await page.answers("**/api/cap", json(200, { ...bucket, stopped: true, message: "Back on Monday." }));
+  assert.equal(await page.press("refresh", "stopped"), "Switched off by the operator. Back on Monday.");
+  assert.equal(await page.text("paid-calls"), "Paid calls 6 left 4 used of 10");
+  await page.accessible("stopped");
+  await page.answers("**/api/cap", json(200, bucket));
+  assert.equal(await page.press("refresh", "stopped"), "");
+  await page.sound();
+});
+
 test("a new day is a new bucket", async (t) => {
   const day = (used, resetAt) => json(200, { countedAs: "127.0.0.1", calls: { used, cap: 10, remaining: 10 - used }, resetAt }, { date: "Mon, 30 Nov 2026 23:58:30 GMT" });
   const page = await Page.open(t, browser, await start(t), {
@@ -349,6 +361,7 @@ const failure = (message, more = {}, extra = {}) => ({ error: { message, type: "
 const refusals = [
   [json(401, { error: "not_via_cloudfront" }), /^Refused at the side door\. .*Nothing was counted\./],
   [json(401, { error: "no_viewer_address" }), /^Refused: nobody to count\. .*Nothing was counted\./],
+  [json(401, { error: "cross_origin" }), /^Refused: sent by another site\. /],
   [json(401, { error: "not_signed_in" }), /^Only for those who are signed in\. /],
   [json(401, { error: "no_tier" }), /^Refused: no tier\. /],
   [json(401, { error: "no_user" }), /^Refused: no user\. /],
@@ -367,7 +380,7 @@ const refusals = [
   [json(429, failure("Today's budget for everybody is used up. Try again in 1 hour.", {}, { capped: true, scope: "global", retryAfter: 3600 })), /^The cap for everybody is reached\. Today's budget for everybody is used up\. Try again in 1 hour\. Your own bucket was left as it was\.$/],
   [json(429, { capped: true, scope: "address", message: "Too many of you." }), /^The cap of your network address is reached\. Too many of you\. Your own bucket was left as it was\.$/],
   [json(429, { capped: true, scope: "stopped", message: "Back on Monday." }), /^Switched off by the operator\. Back on Monday\.$/],
-  [json(429, failure("Back on Monday.", { scope: "stopped" })), /^Switched off by the operator\. Back on Monday\.$/],
+  [json(429, failure("Back on Monday.", { code: "stopped", capped: true, scope: "stopped", retryAfter: 60 }, { capped: true, scope: "stopped", retryAfter: 60 })), /^Switched off by the operator\. Back on Monday\.$/],
   [json(429, { capped: true, scope: "stopped" }), /^Switched off by the operator\. Nothing is called until it is switched on again\.$/],
   [json(429, { capped: true, scope: "blocked", message: "Write to us." }), /^Blocked by the operator\. Write to us\.$/],
   [json(429, { capped: true, scope: "blocked" }), /^Blocked by the operator\. Calls from your address/],
@@ -524,7 +537,7 @@ test("a keyboard is enough", async (t) => {
 test("what happens is said to those who listen", async (t) => {
   const page = await Page.open(t, browser, await start(t));
   const regions = await page.tab.locator("[role=status], [role=log]").evaluateAll((all) => all.map((e) => e.id));
-  assert.deepEqual(regions.sort(), ["bucket-outcome", "burst-outcome", "chat-outcome", "door-outcome", "forwarded-outcome", "log", "said", "viewer-outcome"]);
+  assert.deepEqual(regions.sort(), ["bucket-outcome", "burst-outcome", "chat-outcome", "door-outcome", "forwarded-outcome", "log", "said", "stopped", "viewer-outcome"]);
   assert.deepEqual(await page.tab.locator("h1, h2, h3").evaluateAll((all) => all.map((e) => e.tagName + " " + e.textContent)), [
     "H1 The bill stops at the cap.", "H2 Your bucket", "H2 Pretend to be somebody else", "H3 Forge X-Forwarded-For",
     "H3 Forge the viewer address", "H3 Go round the edge", "H2 Come all at once", "H2 Just use it",

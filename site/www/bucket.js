@@ -4,7 +4,7 @@
 
 import { ask } from "./api.js";
 import { byId, make, onClick, say, verdict } from "./dom.js";
-import { calls, dollars, explain, wait } from "./words.js";
+import { calls, dollars, explain, stopped, wait } from "./words.js";
 
 let paid; // the body of GET /api/cap; null: there is no paid budget
 let demo; // the newest body of POST /api/demo/cap
@@ -52,6 +52,8 @@ function setClock({ headers }) {
 function draw() {
   byId("counted-as").textContent = countedAs() ?? "not known yet";
   drawReset();
+  const stop = paid?.stopped && stopped(paid.message);
+  byId("stopped").replaceChildren(...(stop ? [verdict("bad", stop.title, stop.text)] : []));
   byId("no-paid").hidden = paid !== null;
   gauge("paid-calls", "Paid calls", paid?.calls && { ...paid.calls, held: 0, unit: calls });
   gauge("paid-spend", "Paid calls, in dollars", paid?.spend && { ...paid.spend, unit: dollars });

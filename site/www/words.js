@@ -87,6 +87,10 @@ const unauthorised = {
     title: "Refused: nobody to count.",
     text: "The edge did not say which address is calling, and a call without a bucket is not made. Nothing was counted. " + operator,
   },
+  cross_origin: {
+    title: "Refused: sent by another site.",
+    text: "Your browser says that a page of another site made it send this. Nothing was counted.",
+  },
   not_signed_in: {
     title: "Only for those who are signed in.",
     text: "This page calls without signing in. Nothing was counted.",
@@ -113,7 +117,7 @@ function tooMany(answer, message) {
     case "global":
       return { title: "The cap for everybody is reached.", text: with_(message ?? later, "Your own bucket was left as it was.") };
     case "stopped":
-      return { title: "Switched off by the operator.", text: message ?? "Nothing is called until it is switched on again." };
+      return stopped(message);
     case "blocked":
       return { title: "Blocked by the operator.", text: message ?? "Calls from your address are not taken at the moment." };
     case undefined:
@@ -125,6 +129,11 @@ function tooMany(answer, message) {
     return { title: "The model is busy.", text: with_(message, spent(answer)) };
   }
   return { title: "Too many requests at once.", text: "The API’s own fuse for everybody together has blown; nothing was counted. " + again };
+}
+
+// stopped is what the operator's stop means, also where it is told along with an answer.
+export function stopped(message) {
+  return { title: "Switched off by the operator.", text: message ?? "Nothing is called until it is switched on again." };
 }
 
 // withoutJSON is for answers that the API did not write: error pages of the edge, or of
