@@ -44,7 +44,8 @@ type Config struct {
 	// Address is what all callers at one viewer's address together may use, where callers
 	// are not addresses themselves, such as signed-in users. It is taken from in
 	// [Guard.ReserveFrom]. It should be looser than Caller: an office sits behind one
-	// address. The zero Budget is no such cap.
+	// address, and the address's item has a hold for each of its open calls. The zero
+	// Budget is no such cap.
 	Address Budget
 
 	// Global is the ceiling for all callers together. Many addresses are many callers,

@@ -27,7 +27,8 @@ func limit(e env) *cli.Command {
 		Description: `
 Without --calls, --usd and --clear it shows the caps in force: the file's, and what has
 been set in their place. With them it raises or lowers the cap of a BUDGET of the file
-(caller: one caller; global: everybody together; demo) within five seconds, on every
+(caller: one caller; tier-NAME: one signed-in user of the tier; address: the signed-in
+users of one address; global: everybody together; demo) within five seconds, on every
 instance, without a deployment, and prints the old and the new value. A limit for today
 ends at midnight UTC; one until further notice lasts through deployments, until it is
 cleared. Today's comes first. 0 refuses everything. What is used stays used. A part that
