@@ -21,8 +21,10 @@ import (
 
 	"github.com/seed3e88d9a2/spendcap/caps"
 	"github.com/seed3e88d9a2/spendcap/caps/memory"
+	"github.com/seed3e88d9a2/spendcap/identity"
 	"github.com/seed3e88d9a2/spendcap/internal/assemble"
 	"github.com/seed3e88d9a2/spendcap/internal/config"
+	"github.com/seed3e88d9a2/spendcap/internal/control"
 	controlmemory "github.com/seed3e88d9a2/spendcap/internal/control/memory"
 	"github.com/seed3e88d9a2/spendcap/internal/edge"
 	"github.com/seed3e88d9a2/spendcap/internal/httpapi"
@@ -42,11 +44,13 @@ func noon() time.Time { return time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC) }
 // each an edge in front of a side door.
 type world struct {
 	*testing.T
-	issuer *issuertest.Issuer
-	calls  *countedStore
-	log    bytes.Buffer
-	edges  []string // URLs
-	doors  []string
+	issuer   *issuertest.Issuer
+	calls    *countedStore
+	config   *config.Config
+	operator *control.Operator
+	log      bytes.Buffer
+	edges    []string // URLs
+	doors    []string
 }
 
 // countedStore counts the calls of the store.
@@ -105,6 +109,11 @@ func newWorld(t *testing.T, file string, instances int) *world {
 		t.Fatal(err)
 	}
 	claims := claimsmemory.New()
+	controls := new(controlmemory.Store)
+	w.config = c
+	if w.operator, err = control.NewOperator(control.OperatorConfig{Store: controls, By: "test", Budgets: c.Budgets(), Now: noon}); err != nil {
+		t.Fatal(err)
+	}
 	var mu sync.Mutex
 	log := slog.New(slog.NewTextHandler(locked{&mu, &w.log}, nil))
 	for range instances {
@@ -113,7 +122,7 @@ func newWorld(t *testing.T, file string, instances int) *world {
 			t.Fatal(err)
 		}
 		handler, err := assemble.Handler(assemble.Parts{
-			Config: c, Store: w.calls, Claims: claims, Control: new(controlmemory.Store), Provider: provider, Lock: lock, Keyer: testKeyer(t), Logger: log, Now: noon,
+			Config: c, Store: w.calls, Claims: claims, Control: controls, Provider: provider, Lock: lock, Keyer: testKeyer(t), Logger: log, Now: noon,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -492,6 +501,78 @@ func TestNothingOfAUserIsLogged(t *testing.T) {
 	for _, secret := range []string{user, "127.0.0.9"} {
 		if strings.Contains(w.log.String(), secret) {
 			t.Errorf("%q is in the log: %s", secret, w.log.String())
+		}
+	}
+}
+
+// An operator limits each tier and the address by name, and blocks a user by the key of
+// the user's item, or everybody at an address. The fixed clock would keep an instance
+// from reading again, so each change comes before the first request.
+func TestOperatorLimitsTiers(t *testing.T) {
+	w := newWorld(t, strings.Replace(tiered, "  global:", "  address: {calls: 50}\n  global:", 1), 1)
+	for name, limit := range map[string]caps.Cap{"tier-free": caps.Calls(1), "tier-pro": caps.Calls(5), "address": caps.Calls(6)} {
+		if _, err := w.operator.Limit(t.Context(), name, true, limit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	call := func(from int, path string, headers map[string]string) func() reply {
+		return func() reply { return w.ask(0, from, "POST", path, headers, question) }
+	}
+	w.makes("free", 1, "caller", call(1, ownChat, w.token("anna")))
+	w.makes("pro", 5, "caller", call(1, ownChat, w.token("ben", "pro")))
+	w.makes("another user there", 0, "address", call(1, ownChat, w.token("clara")))
+	w.makes("anonymous", 2, "caller", call(1, chat, nil))
+	if r := w.ask(0, 1, "GET", "/api/u/cap", w.token("clara"), ""); r.Calls.Cap != 1 || r.Calls.Used != 0 {
+		t.Errorf("clara: %s", r.body)
+	}
+	if _, err := w.operator.Limit(t.Context(), "user", true, caps.Calls(1)); err == nil {
+		t.Error("a limit of all tiers together is accepted, and no guard would ask for it")
+	}
+}
+
+func TestOperatorBlocksAUser(t *testing.T) {
+	day := caps.DayOf(noon())
+	for name, block := range map[string]func(w *world) control.Block{
+		"the user, by the key of today": func(w *world) control.Block {
+			anna, err := identity.Subject(w.issuer.URL, "anna")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return control.KeyBlock(caps.ItemKey{Budget: "user", Day: day, Caller: testKeyer(t).Key("user", day, anna)})
+		},
+		"the address": func(w *world) control.Block {
+			address, err := caps.ViewerCaller("127.0.0.1:1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return control.AddressBlock(testKeyer(t), address, day)
+		},
+	} {
+		w := newWorld(t, tiered, 1)
+		if _, err := w.operator.Block(t.Context(), block(w)); err != nil {
+			t.Fatal(err)
+		}
+		byUser := name != "the address"
+		for _, c := range []struct {
+			from    int
+			path    string
+			headers map[string]string
+			refused bool
+		}{
+			{1, ownChat, w.token("anna"), true},
+			{1, ownChat, w.token("anna", "pro"), true},
+			{2, ownChat, w.token("anna"), byUser},
+			{1, ownChat, w.token("ben"), !byUser},
+			{1, chat, nil, !byUser},
+			{2, chat, nil, false},
+		} {
+			want := 200
+			if c.refused {
+				want = 429
+			}
+			if r := w.ask(0, c.from, "POST", c.path, c.headers, question); r.status != want {
+				t.Errorf("%s is blocked: from %d on %s: %d %s, want %d", name, c.from, c.path, r.status, r.body, want)
+			}
 		}
 	}
 }
