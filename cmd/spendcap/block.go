@@ -17,7 +17,7 @@ import (
 // addressHelp is what the commands that take an address say of it.
 const addressHelp = `
 ADDRESS is an IPv4 or IPv6 address, or a prefix as wide as the file counts, such as
-2001:db8::/64. It is turned into a key on this machine and stored nowhere. The secret
+2001:db8::/64. It is turned into a key on this machine. The secret
 for that comes from SPENDCAP_HMAC_KEY, or --hmac-secret, or the stack's secret in
 Secrets Manager (secretsmanager:GetSecretValue), or a local system's table. KEY is a
 caller key of today, 32 hexadecimal digits, as ` + "`spendcap status`" + ` shows them.
@@ -40,13 +40,18 @@ deployment. A block of an ADDRESS lasts until ` + "`spendcap unblock`" + `, or f
 --for gives. A KEY stands for its caller until midnight UTC only, and so does its block.
 Blocking again changes the time. There are at most 1,000 blocks.
 ` + addressHelp + `
-It reads a few items of the table and writes two.
+If the file has sealed_addresses, the address is stored beside the block, sealed for
+whoever has the private key of ` + "`spendcap seal-key`" + `, until the block ends; of a KEY it is the
+address from which the caller calls next (docs/privacy.md). Otherwise it is not stored.
+
+It reads a few items of the table and writes two, or three with sealed_addresses.
 
 Examples:
   spendcap block 198.51.100.10
   spendcap block 2001:db8::/64 --for 24h
   spendcap block 6011c47ed6d35fc773febedea26a8a1b
-` + changeHelp + whichHelp + `, dynamodb:GetItem and dynamodb:PutItem.
+` + changeHelp + whichHelp + `, dynamodb:GetItem and dynamodb:PutItem, and
+dynamodb:UpdateItem with sealed_addresses.
 `,
 		Flags: append(append([]cli.Flag{
 			&cli.DurationFlag{Name: "for", Destination: &howLong, DefaultText: "until unblocked, a key until midnight UTC", Usage: "the `TIME` that the block lasts, such as 90m or 24h"},
@@ -66,7 +71,7 @@ Examples:
 				if err != nil {
 					return err
 				}
-				b, err := c.blockOf(ctx, cfg, cmd.Args().First())
+				b, caller, err := c.blockOf(ctx, cfg, cmd.Args().First())
 				if err != nil {
 					return err
 				}
@@ -78,6 +83,9 @@ Examples:
 					return err
 				}
 				r, err := op.Block(ctx, b)
+				if err == nil {
+					err = c.seal(ctx, cfg, r.New.Blocks[0], caller)
+				}
 				return c.tell(r, err, asJSON, func(r control.Record) string {
 					b := r.New.Blocks[0]
 					return fmt.Sprintf("Blocked by %s, %s; it takes hold within five seconds.\nkey  %s", r.By, until(b.End(), e.now(), "until `spendcap unblock`"), b.Key)
@@ -87,23 +95,24 @@ Examples:
 	}
 }
 
-// blockOf is the block of a caller that is named by a key of today or by an address.
-func (c *controls) blockOf(ctx context.Context, cfg *config.Config, name string) (control.Block, error) {
+// blockOf is the block of a caller that is named by a key of today or by an address, and
+// the caller if it is known.
+func (c *controls) blockOf(ctx context.Context, cfg *config.Config, name string) (control.Block, caps.Caller, error) {
 	if !operator.IsKey(name) {
 		caller, err := operator.ParseCaller(cfg.Mask, name)
 		if err != nil {
-			return control.Block{}, err
+			return control.Block{}, caps.Caller{}, err
 		}
 		keyer, err := c.deployment.Keyer(ctx)
 		if err != nil {
-			return control.Block{}, err
+			return control.Block{}, caps.Caller{}, err
 		}
-		return control.AddressBlock(keyer, caller, caps.DayOf(c.now())), nil
+		return control.AddressBlock(keyer, caller, caps.DayOf(c.now())), caller, nil
 	}
 	store, err := c.deployment.Store()
 	if err != nil {
-		return control.Block{}, err
+		return control.Block{}, caps.Caller{}, err
 	}
 	item, err := operator.ItemOf(ctx, store, name, caps.DayOf(c.now()), operator.Counted(cfg))
-	return control.KeyBlock(item), err
+	return control.KeyBlock(item), caps.Caller{}, err
 }

@@ -122,7 +122,7 @@ func runDev(ctx context.Context, e env, o devOptions) error {
 		return err
 	}
 	handler, err := assemble.Handler(assemble.Parts{
-		Config: cfg, Store: stores.counts, Claims: stores.claims, Control: stores.controls, Rates: stores.rates, Provider: provider,
+		Config: cfg, Store: stores.counts, Claims: stores.claims, Control: stores.controls, Sealed: stores.sealed, Rates: stores.rates, Provider: provider,
 		Lock: lock, Keyer: keyer, Logger: log,
 	})
 	if err != nil {

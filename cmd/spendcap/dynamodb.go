@@ -13,6 +13,8 @@ import (
 	"github.com/seed3e88d9a2/spendcap/internal/deployment"
 	"github.com/seed3e88d9a2/spendcap/internal/idempotency"
 	claimsdynamo "github.com/seed3e88d9a2/spendcap/internal/idempotency/dynamo"
+	"github.com/seed3e88d9a2/spendcap/internal/sealed"
+	sealeddynamo "github.com/seed3e88d9a2/spendcap/internal/sealed/dynamo"
 	"github.com/seed3e88d9a2/spendcap/ratelimit"
 	ratesdynamo "github.com/seed3e88d9a2/spendcap/ratelimit/dynamo"
 )
@@ -24,6 +26,7 @@ type stores struct {
 
 	controls control.Store
 	rates    ratelimit.Store
+	sealed   sealed.Store // nil without a DynamoDB: nobody could open it
 
 	client *dynamodb.Client // nil without a DynamoDB
 	table  string
@@ -39,6 +42,7 @@ func dynamoStores(ctx context.Context, endpoint, table string) (s stores, err er
 	if s.counts, err = dynamo.New(dynamo.Config{Client: client, Table: table}); err != nil {
 		return s, err
 	}
+	s.sealed = sealeddynamo.Store{Client: client, Table: table}
 	if s.controls, err = controldynamo.New(controldynamo.Config{Client: client, Table: table}); err != nil {
 		return s, err
 	}

@@ -27,7 +27,7 @@ func root(e env) *cli.Command {
 		CustomRootCommandHelpTemplate:   rootHelp,
 		Commands: []*cli.Command{
 			dev(e), demo(e), prices(e), simulateDay(e),
-			showStatus(e), whois(e), block(e), unblock(e), blocks(e), limit(e), stop(e), resume(e), history(e), rotateHMAC(e), smokeTest(e),
+			showStatus(e), whois(e), block(e), unblock(e), blocks(e), limit(e), stop(e), resume(e), history(e), rotateHMAC(e), sealKey(e), smokeTest(e),
 		},
 		// Errors come back to run, which prints them.
 		ExitErrHandler: func(context.Context, *cli.Command, error) {},

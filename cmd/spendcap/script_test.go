@@ -36,6 +36,12 @@ func TestScripts(t *testing.T) {
 			return os.WriteFile(e.WorkDir+"/spendcap.yaml", file, 0o644)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			// configured adds the last two lines of a file to the operator's.
+			"configured": func(ts *testscript.TestScript, neg bool, args []string) {
+				lines := strings.Split(strings.TrimSpace(ts.ReadFile(args[0])), "\n")
+				file := ts.ReadFile("spendcap.yaml") + "\n" + strings.Join(lines[len(lines)-2:], "\n") + "\n"
+				ts.Check(os.WriteFile(ts.MkAbs("spendcap.yaml"), []byte(file), 0o644))
+			},
 			"aws": func(ts *testscript.TestScript, neg bool, args []string) {
 				for _, pair := range ts.Value(awsEnv{}).([]string) {
 					name, value, _ := strings.Cut(pair, "=")

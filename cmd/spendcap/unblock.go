@@ -29,12 +29,13 @@ Takes every block of the caller back: with an ADDRESS those by address and by a 
 today, with a KEY the one that has it, as ` + "`spendcap blocks`" + ` shows it. It takes hold within
 five seconds. It is a failure if the caller is not blocked.
 ` + addressHelp + `
-It reads one item of the table and writes two.
+It reads one item of the table and writes two, and one more for each block, to erase the
+address if one was sealed for it (docs/privacy.md).
 
 Examples:
   spendcap unblock 198.51.100.10
   spendcap unblock 6011c47ed6d35fc773febedea26a8a1b
-` + changeHelp + whichHelp + `, dynamodb:GetItem and dynamodb:PutItem.
+` + changeHelp + whichHelp + `, dynamodb:GetItem, dynamodb:PutItem and dynamodb:UpdateItem.
 `,
 		Flags: append(append([]cli.Flag{asFlag(&as), jsonFlag(&asJSON)}, addressFlags(&o, &file)...), deploymentFlags(&o)...),
 		Action: arguments(1, []string{"KEY or ADDRESS"}, func(ctx context.Context, cmd *cli.Command) error {
@@ -54,6 +55,9 @@ Examples:
 				r, err := op.Unblock(ctx, keys...)
 				if errors.Is(err, control.ErrUnchanged) {
 					return errors.New("this caller is not blocked; `spendcap blocks` tells who is")
+				}
+				if err == nil {
+					err = c.erase(ctx, r.Old.Blocks)
 				}
 				return c.tell(r, err, asJSON, func(r control.Record) string {
 					return fmt.Sprintf("Unblocked by %s; it takes hold within five seconds.", r.By)

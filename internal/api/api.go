@@ -17,6 +17,7 @@ import (
 	"github.com/seed3e88d9a2/spendcap/internal/control"
 	"github.com/seed3e88d9a2/spendcap/internal/idempotency"
 	"github.com/seed3e88d9a2/spendcap/internal/metrics"
+	"github.com/seed3e88d9a2/spendcap/internal/sealed"
 	"github.com/seed3e88d9a2/spendcap/llm"
 	"github.com/seed3e88d9a2/spendcap/originlock"
 	"github.com/seed3e88d9a2/spendcap/ratelimit"
@@ -47,6 +48,9 @@ type Config struct {
 	Control *control.Watcher
 
 	Rates *Rates // limits on bursts; nil: there are none
+
+	// Sealed keeps the addresses of blocked callers for the operator; nil: none are kept.
+	Sealed *sealed.Keeper
 
 	// AllowedOrigins may call from a browser on another site, as exact origins such as
 	// https://example.com. The site behind the same edge needs no entry.

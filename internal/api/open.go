@@ -97,6 +97,7 @@ func (r *request) obey(ctx context.Context, v control.Verdict, err error, refuse
 		return closedByOperator(scopeStopped, stopMessage(v.Stop), askAgain, refuse)
 	case v.Block != nil:
 		r.metrics.Count(metrics.RefusedBlocked)
+		r.sealAddress(ctx, v.Block)
 		text, again := blockedMessage, askAgain
 		if end := v.Block.End(); !end.IsZero() {
 			again = end.Sub(r.Now())

@@ -16,6 +16,7 @@ import (
 	"github.com/seed3e88d9a2/spendcap/internal/deadlines"
 	"github.com/seed3e88d9a2/spendcap/internal/idempotency"
 	"github.com/seed3e88d9a2/spendcap/internal/metrics"
+	"github.com/seed3e88d9a2/spendcap/internal/sealed"
 	"github.com/seed3e88d9a2/spendcap/llm"
 	"github.com/seed3e88d9a2/spendcap/originlock"
 	"github.com/seed3e88d9a2/spendcap/ratelimit"
@@ -26,8 +27,12 @@ type Parts struct {
 	Config  *config.Config
 	Store   caps.Store
 	Control control.Reader // what the operator sets while the system runs
-	Lock    *originlock.Lock
-	Keyer   *caps.Keyer
+
+	// Sealed keeps the addresses of blocked callers, if the file has sealed_addresses. nil:
+	// there is no place from which an operator could read them, and none are kept.
+	Sealed sealed.Store
+	Lock   *originlock.Lock
+	Keyer  *caps.Keyer
 
 	// KeysInForce tells whether the Keyer has the versions that can serve today. nil: it
 	// always has.
@@ -97,6 +102,10 @@ func Handler(p Parts) (*api.Handler, error) {
 			}
 		}
 	}
+	var sealer *sealed.Keeper
+	if p.Config.SealTo != nil && p.Sealed != nil {
+		sealer = &sealed.Keeper{Key: *p.Config.SealTo, Store: p.Sealed, Now: p.Now}
+	}
 	c := api.Config{
 		Lock:           p.Lock,
 		Mask:           p.Config.Mask,
@@ -106,6 +115,7 @@ func Handler(p Parts) (*api.Handler, error) {
 		Tiers:          tiers,
 		KeysInForce:    p.KeysInForce,
 		Control:        watcher,
+		Sealed:         sealer,
 		AllowedOrigins: p.Config.AllowedOrigins,
 		Metrics:        p.Metrics,
 		Logger:         logger,

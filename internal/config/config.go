@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed3e88d9a2/spendcap/caps"
 	"github.com/seed3e88d9a2/spendcap/internal/auth"
+	"github.com/seed3e88d9a2/spendcap/internal/sealed"
 	"github.com/seed3e88d9a2/spendcap/llm"
 	"github.com/seed3e88d9a2/spendcap/ratelimit"
 )
@@ -42,6 +43,10 @@ type Config struct {
 
 	// Mask says how wide a caller is.
 	Mask caps.Mask
+
+	// SealTo seals the addresses of blocked callers for the operator; nil if the file has no
+	// sealed_addresses, and none is kept.
+	SealTo *sealed.PublicKey
 
 	// AllowedOrigins are the web origins whose pages may call from another site, in the
 	// form in which browsers send them: https://host or https://host:port.
@@ -131,12 +136,13 @@ func Load(r io.Reader) (*Config, error) {
 	}
 	p := new(problems)
 	c := new(Config)
-	if top, ok := p.group(root, "", "caps", "demo", "viewer", "cors", "auth", "tiers", "rate_limits", "llm"); ok {
+	if top, ok := p.group(root, "", "caps", "demo", "viewer", "cors", "sealed_addresses", "auth", "tiers", "rate_limits", "llm"); ok {
 		top.auth(c)
 		top.caps(c)
 		top.demo(c)
 		top.viewer(c)
 		top.cors(c)
+		top.sealedAddresses(c)
 		top.rateLimits(c)
 		top.llm(c)
 		top.looser(c)

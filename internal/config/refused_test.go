@@ -10,7 +10,7 @@ import (
 )
 
 // top are the sections of the file.
-const top = "caps, demo, viewer, cors, auth, tiers, rate_limits, llm"
+const top = "caps, demo, viewer, cors, sealed_addresses, auth, tiers, rate_limits, llm"
 
 // refused are files with what is said about them, to the letter.
 var refused = []struct{ name, text, want string }{

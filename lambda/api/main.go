@@ -38,6 +38,7 @@ import (
 	"github.com/seed3e88d9a2/spendcap/internal/hmackey"
 	claimsdynamo "github.com/seed3e88d9a2/spendcap/internal/idempotency/dynamo"
 	"github.com/seed3e88d9a2/spendcap/internal/metrics"
+	sealeddynamo "github.com/seed3e88d9a2/spendcap/internal/sealed/dynamo"
 	"github.com/seed3e88d9a2/spendcap/llm"
 	"github.com/seed3e88d9a2/spendcap/originlock"
 	"github.com/seed3e88d9a2/spendcap/originlock/secretsmanager"
@@ -134,6 +135,7 @@ func start(ctx context.Context, log *slog.Logger) (*api.Handler, error) {
 		Config:      cfg,
 		Store:       store,
 		Control:     controls,
+		Sealed:      sealeddynamo.Store{Client: client, Table: settings["SPENDCAP_TABLE"]},
 		Rates:       rates,
 		Lock:        lock,
 		Keyer:       keys.Keyer(),

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed3e88d9a2/spendcap/caps"
+	"github.com/seed3e88d9a2/spendcap/internal/config"
+	"github.com/seed3e88d9a2/spendcap/internal/control"
+	"github.com/seed3e88d9a2/spendcap/internal/sealed"
+	sealeddynamo "github.com/seed3e88d9a2/spendcap/internal/sealed/dynamo"
+)
+
+// openedBlock is a block with the address that was sealed for it.
+type openedBlock struct {
+	control.Block
+	Address string `json:"address,omitempty"`
+}
+
+func (c *controls) sealed() sealed.Store {
+	return sealeddynamo.Store{Client: c.deployment.DynamoDB, Table: c.deployment.Table}
+}
+
+// opened are the blocks, with their addresses if the file of a private key is given.
+func (c *controls) opened(ctx context.Context, blocks []control.Block, keyFile string) ([]openedBlock, error) {
+	list := make([]openedBlock, len(blocks))
+	for i, b := range blocks {
+		list[i].Block = b
+	}
+	if keyFile == "" {
+		return list, nil
+	}
+	key, err := opener(keyFile)
+	if err != nil {
+		return nil, err
+	}
+	for i, b := range list {
+		text, err := c.sealed().Get(ctx, sealed.NameOf(b.Block))
+		if err == nil && text != nil {
+			list[i].Address, err = key.Open(text, sealed.NameOf(b.Block))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the address of the block of key %s: %w", b.Key, err)
+		}
+	}
+	return list, nil
+}
+
+// seal keeps the address of a caller that was blocked by it, if the file says so.
+func (c *controls) seal(ctx context.Context, cfg *config.Config, b control.Block, caller caps.Caller) error {
+	if cfg.SealTo == nil || caller.IsZero() {
+		return nil
+	}
+	text, err := cfg.SealTo.Seal(caller.String(), sealed.NameOf(b))
+	if err == nil {
+		err = c.sealed().Put(ctx, sealed.NameOf(b), text, b.End(), false)
+	}
+	if err != nil {
+		return fmt.Errorf("the caller is blocked, and its address could not be sealed: %w", err)
+	}
+	return nil
+}
+
+// erase takes the sealed addresses of blocks away that were taken back.
+func (c *controls) erase(ctx context.Context, blocks []control.Block) error {
+	for _, b := range blocks {
+		if err := c.sealed().Erase(ctx, sealed.NameOf(b), c.now()); err != nil {
+			return fmt.Errorf("the caller is unblocked, and its sealed address, if there is one, could not be erased: %w", err)
+		}
+	}
+	return nil
+}

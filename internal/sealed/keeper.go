@@ -1,0 +1,74 @@
+package sealed
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/seed3e88d9a2/spendcap/caps"
+	"github.com/seed3e88d9a2/spendcap/internal/control"
+)
+
+const (
+	// putTimeout bounds how long a refusal waits for its address to be kept.
+	putTimeout = time.Second
+
+	// tryEvery bounds how often a process tries it again for one block.
+	tryEvery = 10 * time.Minute
+
+	// rememberedBlocks bounds the memory; beyond it all is forgotten, which costs a failed
+	// condition for each block again.
+	rememberedBlocks = 2 * control.MaxBlocks
+)
+
+// Keeper seals the addresses of callers that are blocked by a key, and of whom nobody
+// knows the address yet: when such a caller calls, its address is kept once. What a
+// caller can bring about by that is one small write for each block and process.
+type Keeper struct {
+	Key   PublicKey
+	Store Store
+	Now   func() time.Time // nil means time.Now
+
+	mu    sync.Mutex
+	tried map[string]time.Time // by name; when it is tried again, or the end of the block if it is kept
+}
+
+// Keep seals the address of a caller that the block refuses. It does nothing for a block
+// that was made with an address: the operator knew that one.
+func (k *Keeper) Keep(ctx context.Context, b control.Block, address caps.Caller) error {
+	name := NameOf(b)
+	if b.Day == 0 || address.IsZero() || !k.due(name) {
+		return nil
+	}
+	sealed, err := k.Key.Seal(address.String(), name)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), putTimeout)
+	defer cancel()
+	if err := k.Store.Put(ctx, name, sealed, b.End(), true); err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.tried[name] = b.End()
+	return nil
+}
+
+// due tells whether the block's address is to be kept now, and notes that it is tried.
+func (k *Keeper) due(name string) bool {
+	now := time.Now
+	if k.Now != nil {
+		now = k.Now
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if now().Before(k.tried[name]) {
+		return false
+	}
+	if k.tried == nil || len(k.tried) >= rememberedBlocks {
+		k.tried = make(map[string]time.Time)
+	}
+	k.tried[name] = now().Add(tryEvery)
+	return true
+}
