@@ -102,6 +102,7 @@ func LocalClient(endpoint string) *dynamodb.Client {
 		BaseEndpoint:     aws.String(endpoint),
 		Credentials:      credentials.NewStaticCredentialsProvider("local", "local", ""),
 		RetryMaxAttempts: localAttempts,
+		HTTPClient:       awshttp.NewBuildableClient().WithTimeout(requestTimeout),
 	})
 }
 
