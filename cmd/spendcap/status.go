@@ -50,15 +50,15 @@ Examples:
   spendcap status --json | jq -r .everybody.spend.used
   spendcap status --dynamodb-endpoint http://127.0.0.1:8000
 
-JSON: {"day", "asOf", "resetAt", "table", "stop": {"message",
-"since", "by"} or null, "limits": [{"budget", "day", "cap", "since", "by"}], "blocked": callers,
+JSON: {"day", "asOf", "resetAt", "table", "stop": {"message", "since", "by"} or null,
+"limits": [{"budget", "day", "cap", "since", "by"}], "blocked": callers,
 "everybody": {"budget", "calls": {"used", "cap", "remaining"},
   "spend": {"used", "held", "cap", "remaining", "currency"}} or null without a ceiling,
 "budgets": [{"budget", "cap": {"calls", "usd"}, "seen", "capped", "calls", "used",
   "held", "openHolds", "top": [{"key", "calls", "used", "held", "openHolds", "capped"}]}],
-"complete": bool, "broken": items that cannot be read,
-"reads": {"pages", "items", "units", "complete"}}. Amounts are dollars as decimal strings,
-used is what is settled, and what is not limited is null. With --watch one object a line.
+"complete": false if --max-reads ended it, "broken": items that cannot be read,
+"reads": {"pages", "items", "units"}}. Amounts are dollars as decimal strings, used is what
+is settled, and what is not limited is null or left out. With --watch one object a line.
 ` + whichHelp + `, dynamodb:GetItem and dynamodb:Scan.
 `,
 		Flags: append([]cli.Flag{

@@ -32,7 +32,7 @@ type Reads struct {
 	Pages    int     `json:"pages"`    // requests that were answered
 	Items    int64   `json:"items"`    // of all days and kinds, also those that the filter held back
 	Units    float64 `json:"units"`    // read units
-	Complete bool    `json:"complete"` // the whole table was read
+	Complete bool    `json:"-"`        // the whole table was read
 }
 
 // scan reads the table.

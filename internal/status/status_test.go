@@ -221,7 +221,7 @@ func TestBoundOnReads(t *testing.T) {
 			t.Errorf("lacks %q:\n%s", part, text.String())
 		}
 	}
-	if j := r.JSON(); j.Complete || j.Reads.Complete {
+	if j := r.JSON(); j.Complete {
 		t.Errorf("%+v", j)
 	}
 }
@@ -248,10 +248,25 @@ func TestAnotherDay(t *testing.T) {
 		`{"budget":"demo","cap":{"calls":10},"seen":0,"capped":0,"calls":0,"used":"0.000000","held":"0.000000","openHolds":0,"top":[]},` +
 		`{"budget":"tier-pro","cap":null,"seen":1,"capped":0,"calls":7,"used":"0.000070","held":"0.000000","openHolds":0,` +
 		`"top":[{"key":"` + strings.Repeat("c", 32) + `","calls":7,"used":"0.000070","held":"0.000000","openHolds":0,"capped":false}]}],` +
-		`"complete":true,"broken":1,"reads":{"pages":1,"items":5,"units":0.5,"complete":true}}`
+		`"complete":true,"broken":1,"reads":{"pages":1,"items":5,"units":0.5}}`
 	got, err := json.Marshal(r.JSON())
 	if err != nil || string(got) != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
+	}
+}
+
+func TestADayOfWhichNothingIsLeft(t *testing.T) {
+	c := config(t, newTable(t, item("global", today, caps.Everybody, caps.Usage{Calls: 1})))
+	for day, want := range map[caps.Day]bool{today - 9: true, today: false} {
+		c.Day = day
+		r, _, err := read(t, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		if err := r.Text(&text, Style{}); err != nil || strings.Contains(text.String(), "Nothing of this day is in the table") != want {
+			t.Errorf("%v\n%s", err, text.String())
+		}
 	}
 }
 

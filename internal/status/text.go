@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/seed3e88d9a2/spendcap/caps"
 )
 
 // Text writes the report for people.
@@ -19,6 +21,9 @@ func (r *Report) Text(w io.Writer, s Style) error {
 	r.ceiling(&b, s)
 	r.budgets(&b)
 	r.top(&b, s)
+	if r.Day.End().Before(r.AsOf) && r.empty() {
+		b.WriteString("Nothing of this day is in the table. The items of a day are deleted from three days after its end on.\n")
+	}
 	if r.Broken > 0 {
 		fmt.Fprintf(&b, "%s\n", s.paint(red, fmt.Sprintf("%d items of the day cannot be read and are not counted above: something else writes into the table.", r.Broken)))
 	}
@@ -27,6 +32,16 @@ func (r *Report) Text(w io.Writer, s Style) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// empty tells whether there is no item of the day.
+func (r *Report) empty() bool {
+	for _, c := range r.Callers {
+		if c.Seen > 0 {
+			return false
+		}
+	}
+	return r.Global == nil || r.Global.Usage == caps.Usage{}
 }
 
 func (r *Report) ceiling(b *strings.Builder, s Style) {
