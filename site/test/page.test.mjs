@@ -477,6 +477,8 @@ for (const colorScheme of ["light", "dark"]) {
         await page.tab.setViewportSize({ width, height });
         if (width === 320 || width === 1280) await page.accessible(`${state}, ${width} pixels`);
         await page.fits(`${state}, ${width} pixels`);
+        const broken = await page.tab.locator(".left b, .receipt dd").evaluateAll((all) => all.filter((e) => e.getClientRects().length > 1).map((e) => e.textContent));
+        assert.deepEqual(broken, [], `${state}, ${width} pixels: an amount on two lines`);
         await page.shot(`${colorScheme}-${width}-${state}`);
       }
     }
