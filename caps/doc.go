@@ -23,5 +23,8 @@
 // ([Keyer]). Counts live in a [Store]: caps/dynamo for real use, caps/memory
 // inside one process, or your own, checked with the suite in caps/capstest.
 //
+// Callers who sign in are counted as users, with a guard for each tier, and may have
+// a cap on the address beside it ([Guard.ReserveFrom]; see the example "signedIn").
+//
 // The package knows neither AWS nor HTTP and imports only the standard library.
 package caps

@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"encoding/json"
 	"errors"
 	"reflect"
 	"testing"
@@ -106,5 +107,22 @@ func TestClaims(t *testing.T) {
 	event.RequestContext.Authorizer.JWT = &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: map[string]string{"sub": "u"}}
 	if claims, ok := auth.Claims(event); !ok || claims["sub"] != "u" {
 		t.Error(claims, ok)
+	}
+}
+
+// An event as API Gateway sends it, from its documentation of format 2.0.
+func TestClaimsOfAnEvent(t *testing.T) {
+	var event events.APIGatewayV2HTTPRequest
+	if err := json.Unmarshal([]byte(`{"version":"2.0","routeKey":"ANY /api/u/{proxy+}","rawPath":"/api/u/cap","headers":{"authorization":"Bearer x"},
+		"requestContext":{"accountId":"123456789012","authorizer":{"jwt":{"claims":{"iss":"https://issuer.example.com","sub":"u","groups":"[staff pro]","exp":"1796043600","email_verified":"true"},"scopes":null}},
+		"http":{"method":"GET","path":"/api/u/cap"},"routeKey":"ANY /api/u/{proxy+}","stage":"$default"},"pathParameters":{"proxy":"cap"},"isBase64Encoded":false}`), &event); err != nil {
+		t.Fatal(err)
+	}
+	claims, ok := auth.Claims(&event)
+	if !ok {
+		t.Fatal("no claims")
+	}
+	if _, tier, err := config().User(claims); tier != "paid" || err != nil {
+		t.Errorf("%q, %v", tier, err)
 	}
 }
