@@ -63,7 +63,7 @@ func TestSealAndOpen(t *testing.T) {
 		refused("cut", private, sealed[:len(sealed)-1], "block#1#aa")
 		refused("longer", private, append(slices.Clone(sealed), 0), "block#1#aa")
 		refused("nothing", private, nil, "block#1#aa")
-		for i := range sealed {
+		for _, i := range []int{0, 1, 32, 33, len(sealed) - 1} { // each part and its borders
 			changed := slices.Clone(sealed)
 			changed[i] ^= 1
 			refused(fmt.Sprintf("byte %d changed", i), private, changed, "block#1#aa")
