@@ -9,9 +9,10 @@
 // [ReadCSV].
 //
 // What is simplified: a request is one message of text without tools; signed-in callers
-// are each at an address of their own, so that caps.address holds nobody back; a caller
-// that is refused does not come back; an upstream never fails, except that a call which takes
-// longer than [deadlines.Provider] is cut off, and its hold stays.
+// are each at an address of their own, so that caps.address holds nobody back, and
+// rate_limits hold nobody back either; a caller that is refused does not come back; an
+// upstream never fails, except that a call which takes longer than [deadlines.Provider] is
+// cut off, and its hold stays.
 //
 // [memory.Store]: https://pkg.go.dev/github.com/seed3e88d9a2/spendcap/caps/memory#Store
 package simulate
