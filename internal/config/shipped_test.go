@@ -10,7 +10,9 @@ import (
 
 	"github.com/seed3e88d9a2/spendcap/caps"
 	"github.com/seed3e88d9a2/spendcap/internal/config"
+	"github.com/seed3e88d9a2/spendcap/internal/endpoint"
 	"github.com/seed3e88d9a2/spendcap/llm"
+	"github.com/seed3e88d9a2/spendcap/ratelimit"
 )
 
 // The file that comes with spendcap is the one that the design describes.
@@ -29,19 +31,19 @@ func TestShippedFile(t *testing.T) {
 	if c.LLM.Provider != llm.ProviderDemo || c.LLM.MaxInputBytes != 8000 || !slices.Equal(c.LLM.Models, []llm.Model{want}) {
 		t.Errorf("%+v", c.LLM)
 	}
-	optional := regexp.MustCompile(`(?m)^# ((?:viewer|cors): .*)$`)
+	optional := regexp.MustCompile(`(?m)^# ((?:viewer|rate_limits|cors): .*)$`)
 	text, err := os.ReadFile("../../spendcap.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(optional.FindAllString(string(text), -1)); n != 2 {
-		t.Errorf("%d optional settings are shown; want viewer and cors", n)
+	if n := len(optional.FindAllString(string(text), -1)); n != 3 {
+		t.Errorf("%d optional settings are shown; want viewer, rate_limits and cors", n)
 	}
 	with, err := load(optional.ReplaceAllString(string(text), "$1"))
 	if err != nil {
 		t.Fatalf("with the optional settings: %v", err)
 	}
-	if with.Mask != (caps.Mask{IPv4Bits: 32, IPv6Bits: 64}) || len(with.AllowedOrigins) != 0 {
+	if with.Mask != (caps.Mask{IPv4Bits: 32, IPv6Bits: 64}) || len(with.AllowedOrigins) != 0 || with.RateLimits != nil {
 		t.Errorf("the optional settings do not show the defaults: %+v, %v", with.Mask, with.AllowedOrigins)
 	}
 }
@@ -56,8 +58,8 @@ func TestExamples(t *testing.T) {
 	var names []string
 	for _, path := range paths {
 		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
-		if name == "tiers" {
-			continue // see TestTiersExample
+		if name == "tiers" || name == "bursts" {
+			continue // see TestTiersExample and TestBurstsExample
 		}
 		names = append(names, name)
 		c, err := config.LoadFile(path)
@@ -131,5 +133,23 @@ func TestTiersExample(t *testing.T) {
 	refusing := regexp.MustCompile(`(?m)^  caller: .*\n`).ReplaceAllString(strings.Replace(string(text), "anonymous: allow ", "anonymous: refuse", 1), "")
 	if c, err = load(refusing); err != nil || c.Auth.Anonymous || c.Caller.Cap != caps.Calls(0) {
 		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// The example of limits on bursts holds back what is paid for, and lets a caller spend
+// its day within it.
+func TestBurstsExample(t *testing.T) {
+	c, err := config.LoadFile("../../examples/config/bursts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.RateLimits) != 4 || c.RateLimits[endpoint.DemoCap] != nil {
+		t.Errorf("%+v", c.RateLimits)
+	}
+	calls, _ := c.Caller.Cap.Calls()
+	for _, path := range []string{endpoint.ChatCompletions, endpoint.Messages} {
+		if rules := c.RateLimits[path]; len(rules) != 1 || rules[0].WhenDown != ratelimit.Refuse || int64(rules[0].Requests) >= calls {
+			t.Errorf("%s: %+v", path, rules)
+		}
 	}
 }
