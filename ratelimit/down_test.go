@@ -158,3 +158,27 @@ func TestLogIsBounded(t *testing.T) {
 		t.Errorf("%d lines", len(got))
 	}
 }
+
+// Of a crowd on one key a few ask the store, and the others learn from those.
+func TestCrowd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSystem(t)
+		s.store.take = func(context.Context, string) error { time.Sleep(100 * time.Millisecond); return nil }
+		allowed := make(chan bool)
+		for range 100 {
+			go func() {
+				d, err := s.Check(t.Context(), search.For("k"))
+				allowed <- err == nil && d.Allowed && !d.Down
+			}()
+		}
+		n := 0
+		for range 100 {
+			if <-allowed {
+				n++
+			}
+		}
+		if takes, _ := s.store.calls(); n != search.Requests || takes != 4 {
+			t.Errorf("%d allowed, %d store calls; want %d and 4", n, takes, search.Requests)
+		}
+	})
+}
