@@ -5,17 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
 	"net/url"
-	"strconv"
-	"syscall"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/urfave/cli/v3"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/seed3e88d9a2/spendcap/caps/memory"
 	"github.com/seed3e88d9a2/spendcap/internal/assemble"
@@ -155,27 +149,6 @@ func runDev(ctx context.Context, e env, o devOptions) error {
 		server{origin, httpapi.New(httpapi.Config{Handler: handler.Handle, Routes: routes, Logger: log})})
 }
 
-// reachable is how a listener is reached from this machine: one on every address, on
-// loopback.
-func reachable(a net.Addr) string {
-	tcp, ok := a.(*net.TCPAddr)
-	if !ok || !tcp.IP.IsUnspecified() {
-		return a.String()
-	}
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
-}
-
-func listen(addr, flag string) (net.Listener, error) {
-	l, err := net.Listen("tcp", addr)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s is taken by another program; choose another address with -%s HOST:PORT", addr, flag)
-	case err != nil:
-		return nil, fmt.Errorf("-%s: %w", flag, err)
-	}
-	return l, nil
-}
-
 // localProvider returns the provider with its API key from the environment, and says
 // what it is; nil if there are no paid calls.
 func localProvider(ctx context.Context, e env, c *llm.Config) (p llm.Provider, is string, err error) {
@@ -222,38 +195,4 @@ func announce(e env, asJSON bool, edge, origin, counts, model string) error {
 	}
 	_, err := fmt.Fprintln(w, "\nCtrl-C ends it.")
 	return err
-}
-
-type server struct {
-	listener net.Listener
-	handler  http.Handler
-}
-
-// serve runs the servers until one fails or ctx ends, then lets running requests
-// finish for a few seconds. Edges come first: they stop before what they ask.
-func serve(ctx context.Context, log *slog.Logger, servers ...server) error {
-	group, ctx := errgroup.WithContext(ctx)
-	var running []*http.Server
-	for _, s := range servers {
-		h := &http.Server{Handler: s.handler, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
-		running = append(running, h)
-		group.Go(func() error {
-			if err := h.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-				return err
-			}
-			return nil
-		})
-	}
-	group.Go(func() error {
-		<-ctx.Done()
-		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		for _, h := range running {
-			if h.Shutdown(grace) != nil {
-				h.Close()
-			}
-		}
-		return nil
-	})
-	return group.Wait()
 }

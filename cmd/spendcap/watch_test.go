@@ -4,12 +4,15 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
+	"github.com/seed3e88d9a2/spendcap/internal/ddb/ddbtest"
 	"github.com/seed3e88d9a2/spendcap/internal/status"
 )
 
@@ -48,5 +51,44 @@ func TestWatchFailsIfItCannotLookAtAll(t *testing.T) {
 	broken := errors.New("no table")
 	if err := e.watch(t.Context(), statusOptions{interval: time.Second}, func() (*status.Report, error) { return nil, broken }); err != broken {
 		t.Error(err)
+	}
+}
+
+// Ctrl-C ends a watch with success, and a command that waits for an answer with a failure
+// that says why.
+func TestCtrlC(t *testing.T) {
+	table := ddbtest.New(t)
+	arguments := []string{"status", "--dynamodb-endpoint", table.URL, "--config", "../../spendcap.yaml", "--json"}
+	watch := exec.Command("spendcap", append(arguments, "--watch", "--interval", "1h")...)
+	out, err := watch.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := watch.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || !strings.HasPrefix(line, `{"day":`) {
+		t.Errorf("%q %v", line, err)
+	}
+	watch.Process.Signal(os.Interrupt)
+	if err := watch.Wait(); err != nil {
+		t.Error(err)
+	}
+
+	asked := make(chan struct{}, 10)
+	table.Script(func(int, ddbtest.Seen) ddbtest.Fault {
+		asked <- struct{}{}
+		return ddbtest.Hangs
+	})
+	var errs strings.Builder
+	waits := exec.Command("spendcap", arguments...)
+	waits.Stderr = &errs
+	if err := waits.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	waits.Process.Signal(os.Interrupt)
+	if err := waits.Wait(); err == nil || waits.ProcessState.ExitCode() != failure || errs.String() != "spendcap: interrupted\n" {
+		t.Errorf("%v %q", err, errs.String())
 	}
 }
