@@ -47,7 +47,7 @@ func Provider(c llm.Config, key string, aws aws.Config) (llm.Provider, error) {
 // again with each until it succeeds, so that a cold start does not wait for it.
 func ProviderWithKey(c llm.Config, read func(context.Context) (string, error), log *slog.Logger) (llm.Provider, error) {
 	// What a provider can carry does not depend on its key.
-	keyless, err := Provider(c, "not read yet", aws.Config{})
+	keyless, err := Provider(c, "not-read-yet", aws.Config{})
 	if err != nil {
 		return nil, err
 	}
