@@ -16,6 +16,15 @@ type Provider interface {
 	Complete(ctx context.Context, r *Request) (*Response, error)
 }
 
+// Preparer is a [Provider] that has to get something before its first call, such as its
+// key. What takes time there is not to be between the last look whether calls are open
+// and the call.
+type Preparer interface {
+	// Prepare gets it, and returns at once when it is there. An error is an
+	// [*UpstreamError] of which nothing was spent. Complete prepares by itself if need be.
+	Prepare(ctx context.Context) error
+}
+
 // Features says which parts of a [Request] a provider can carry. Messages, tools, the
 // output limit, temperature, top_p and stop sequences every provider can.
 type Features struct {

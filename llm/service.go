@@ -99,6 +99,16 @@ type Answer struct {
 	Problem   string
 }
 
+// Prepare gets what the provider needs before its first call, so that Do does not wait
+// for it. The error is an [*UpstreamError]. Nothing was spent.
+func (c *Call) Prepare(ctx context.Context) error {
+	p, ok := c.service.provider.(Preparer)
+	if !ok {
+		return nil
+	}
+	return p.Prepare(ctx)
+}
+
 // Do makes one attempt at the call. The error is an [*UpstreamError]. A call with an
 // error may have cost up to Worst, unless it says that nothing was spent.
 func (c *Call) Do(ctx context.Context) (*Answer, error) {

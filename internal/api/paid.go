@@ -136,19 +136,35 @@ func (r *request) reserve(ctx context.Context) *answer {
 	return nil
 }
 
+// prepareCall lets the provider get what it needs before its first call. That may take
+// longer than a stop may need to be obeyed, so the call itself must not wait for it.
+func (r *request) prepareCall(ctx context.Context) *answer {
+	ctx, cancel := deadlines.ForProvider(ctx)
+	defer cancel()
+	r.noteFailure(r.paid.call.Prepare(ctx))
+	return nil
+}
+
 // makeCall makes one attempt at the upstream, within the provider's deadline. If it
 // panics, nothing is settled and the hold stays.
 func (r *request) makeCall(ctx context.Context) *answer {
+	if r.paid.failed != nil {
+		return nil
+	}
 	ctx, cancel := deadlines.ForProvider(ctx)
 	defer cancel()
 	started := r.Now()
 	made, err := r.paid.call.Do(ctx)
 	r.metrics.Duration(metrics.UpstreamLatency, r.Now().Sub(started))
 	r.paid.answer = made
+	r.noteFailure(err)
+	return nil
+}
+
+func (r *request) noteFailure(err error) {
 	if err != nil && !errors.As(err, &r.paid.failed) {
 		r.paid.failed = &llm.UpstreamError{Status: 502, Message: "The call failed."}
 	}
-	return nil
 }
 
 // settle books what the call did cost, on the day of the reserve. Unknown is worst

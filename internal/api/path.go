@@ -52,6 +52,7 @@ var (
 	paidCall = []step{
 		{"idempotency", (*request).claimKey},
 		{"reserve", (*request).reserve}, // the caller, the address of a signed-in one, then the ceiling
+		{"provider", (*request).prepareCall},
 		{"still open", (*request).stillOpen},
 		{"paid call", (*request).makeCall},
 		{"settle", (*request).settle},

@@ -66,11 +66,15 @@ type keyed struct {
 
 func (k *keyed) Features() llm.Features { return k.features }
 
+func (k *keyed) Prepare(ctx context.Context) error {
+	_, err := k.provider(ctx)
+	return err
+}
+
 func (k *keyed) Complete(ctx context.Context, r *llm.Request) (*llm.Response, error) {
 	p, err := k.provider(ctx)
 	if err != nil {
-		k.log.ErrorContext(ctx, "the provider's API key cannot be read, so nothing is called", "error", err)
-		return nil, &llm.UpstreamError{Status: 502, NothingSpent: true, Message: "The model cannot be reached right now."}
+		return nil, err
 	}
 	return p.Complete(ctx, r)
 }
@@ -82,9 +86,12 @@ func (k *keyed) provider(ctx context.Context) (llm.Provider, error) {
 		return k.ready, nil
 	}
 	key, err := k.read(ctx)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		k.ready, err = Provider(k.config, key, aws.Config{})
 	}
-	k.ready, err = Provider(k.config, key, aws.Config{})
-	return k.ready, err
+	if err != nil {
+		k.log.ErrorContext(ctx, "the provider's API key cannot be read, so nothing is called", "error", err)
+		return nil, &llm.UpstreamError{Status: 502, NothingSpent: true, Message: "The model cannot be reached right now."}
+	}
+	return k.ready, nil
 }
