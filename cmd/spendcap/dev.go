@@ -53,6 +53,7 @@ Environment:
   SPENDCAP_HMAC_KEY       the secret of the caller keys; unset, each run draws its own,
                           with --dynamodb-endpoint the first run for all (kept in the table)
                           Both: 32 visible ASCII characters or more, not the same.
+                          The second may be a ring of versions, see docs/rotate.md
   OPENAI_API_KEY          the key of the provider openai
   ANTHROPIC_API_KEY       the key of the provider anthropic
 
