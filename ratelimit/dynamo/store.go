@@ -34,8 +34,8 @@ type Config struct {
 	Client API
 	Table  string // name or ARN; its only key is k, a string
 
-	// Deadline bounds each call of the store with all its attempts, where the context
-	// does not; 0 means DefaultDeadline.
+	// Deadline bounds each call of the store with all its attempts, where the context has
+	// no deadline; 0 means DefaultDeadline. A limiter's context has that of the rule.
 	Deadline time.Duration
 
 	// AttemptTimeout bounds one attempt, so that a lost packet leaves time for another;
@@ -81,6 +81,14 @@ func New(c Config) (*Store, error) {
 		sender:   ddb.Sender{AttemptTimeout: c.AttemptTimeout, Backoff: ddb.FirstBackoff},
 		known:    lru.New[string, slots](knownWindows),
 	}, nil
+}
+
+// bound gives a call a deadline if it has none. A rule's budget is one.
+func (s *Store) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, s.deadline)
 }
 
 // recall returns what was last seen of a window, nil if nothing is known.

@@ -37,7 +37,7 @@ func (s *Store) Take(ctx context.Context, t ratelimit.Take) (ratelimit.Outcome, 
 	if err := errors.Join(ctx.Err(), t.Check()); err != nil {
 		return ratelimit.Outcome{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.deadline)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	out, err := s.take(ctx, t)
 	return out, s.explain(err)
@@ -110,7 +110,7 @@ func (s *Store) GiveBack(ctx context.Context, key string, a ratelimit.Admission)
 	if err != nil || !isSlotName(slot) {
 		return false, errors.New("the admission is not one of this store")
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.deadline)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	r, err := s.send(ctx, &dynamodb.UpdateItemInput{
 		TableName:                 &s.table,

@@ -223,8 +223,19 @@ func TestDeadline(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Millisecond)
 	defer cancel()
 	patient := newStore(t, s)
+	if _, err := store.GiveBack(t.Context(), windowKey, "00:1796040000000.5"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v; want the deadline", err)
+	}
 	if _, err := patient.Take(ctx, take(5, noon())); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v; want the caller's deadline", err)
+	}
+	// A rule may give more time than the store would take.
+	s.Faults(ddbtest.Hangs, ddbtest.Hangs, ddbtest.Fine)
+	generous, cancelGenerous := context.WithTimeout(t.Context(), time.Minute)
+	defer cancelGenerous()
+	short := newStore(t, s, func(c *Config) { c.Deadline, c.AttemptTimeout = 1, 50*time.Millisecond })
+	if out, err := short.Take(generous, take(5, noon())); out.Admission == "" || err != nil {
+		t.Errorf("%+v, %v; want the third attempt admitted", out, err)
 	}
 }
 
