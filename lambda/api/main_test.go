@@ -147,3 +147,35 @@ func TestStartRefuses(t *testing.T) {
 		})
 	}
 }
+
+// Every file that is shipped starts, with the provider's key where it belongs, which no
+// start reads.
+func TestEveryFileStarts(t *testing.T) {
+	files, err := filepath.Glob("../../examples/config/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range append(files, "../../spendcap.yaml") {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			c := newCloud(t)
+			t.Setenv("SPENDCAP_PROVIDER_SECRET_ID", "provider")
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(os.Getenv("LAMBDA_TASK_ROOT"), "spendcap.yaml"), text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			h, err := start(t.Context(), slog.New(slog.NewTextHandler(t.Output(), nil)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h.LLM == nil {
+				t.Error("there are no paid calls")
+			}
+			if strings.Count(c.asked(), "GetSecretValue") != 2 {
+				t.Errorf("the start asked for %s", c.asked())
+			}
+		})
+	}
+}
