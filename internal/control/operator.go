@@ -45,6 +45,7 @@ func NewOperator(c OperatorConfig) (*Operator, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	c.By = strings.TrimSpace(c.By)
 	if err := checkOrigin(c.Now(), c.By); err != nil {
 		return nil, err
 	}

@@ -235,6 +235,42 @@ func TestBlocksAreBoundedAndSwept(t *testing.T) {
 	d.want(r, err, control.ActionBlock, control.State{}, only, only)
 }
 
+// However many blocks there are, calls can be stopped, and resumed after blocking more.
+func TestStopHasRoom(t *testing.T) {
+	d := newDesk(t)
+	by := strings.Repeat("<", control.MaxByBytes) // six bytes each in JSON
+	var s control.State
+	fill := func() {
+		for {
+			s.Blocks = append(s.Blocks, control.Block{Key: fmt.Sprintf("%032x", len(s.Blocks)), KeyVersion: "1", Purpose: control.BlockPurpose, Since: noon, By: by})
+			if _, err := control.Encode(s); err != nil {
+				s.Blocks = s.Blocks[:len(s.Blocks)-1]
+				return
+			}
+		}
+	}
+	fill()
+	record := control.Record{Version: 1, ID: "1", At: noon, By: ann, Action: control.ActionBlock}
+	if written, err := d.store.Write(t.Context(), 0, s, record); !written || err != nil {
+		t.Fatal(written, err)
+	}
+	if _, err := d.Stop(t.Context(), strings.Repeat("<", control.MaxMessageBytes)); err != nil {
+		t.Fatalf("with %d blocks: %v", len(s.Blocks), err)
+	}
+	s, version, err := d.store.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill()
+	record.Version, record.ID = version+1, "2"
+	if written, err := d.store.Write(t.Context(), version, s, record); !written || err != nil {
+		t.Fatal(written, err)
+	}
+	if _, err := d.Resume(t.Context()); err != nil {
+		t.Fatalf("with %d blocks: %v", len(s.Blocks), err)
+	}
+}
+
 func TestLimit(t *testing.T) {
 	d, today := newDesk(t), caps.DayOf(noon)
 	caller := caps.Budget{Name: "caller", Cap: caps.Calls(10).AndUSD(50_000)}
@@ -309,7 +345,7 @@ func TestLimitRefuses(t *testing.T) {
 func TestNewOperatorRefuses(t *testing.T) {
 	for want, c := range map[string]control.OperatorConfig{
 		"control.OperatorConfig.Store is missing":                           {By: ann},
-		"by: it is missing: say who sets this":                              {Store: new(memory.Store)},
+		"by: it is missing: say who sets this":                              {Store: new(memory.Store), By: " "},
 		"by: it has the character U+000A: write one line of printable text": {Store: new(memory.Store), By: "a\nb"},
 		"by: 201 bytes are more than 200: shorten it":                       {Store: new(memory.Store), By: strings.Repeat("a", 201)},
 	} {

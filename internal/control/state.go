@@ -149,7 +149,7 @@ const (
 	MaxMessageBytes = 500
 	MaxByBytes      = 200
 	maxNameBytes    = 64
-	maxBytes        = 300_000 // of the JSON form
+	maxBytes        = 300_000 // of the JSON form without the stop
 )
 
 // Check tells whether the state can be kept and obeyed. The error names the field.
