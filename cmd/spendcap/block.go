@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -38,7 +39,9 @@ func block(e env) *cli.Command {
 Refuses every call of one caller within five seconds, on every instance, without a
 deployment. A block of an ADDRESS lasts until ` + "`spendcap unblock`" + `, or for the time that
 --for gives. A KEY stands for its caller until midnight UTC only, and so does its block.
-Blocking again changes the time. There are at most 1,000 blocks.
+Blocking again changes the time. There are at most 1,000 blocks. If an ADDRESS has called
+nothing today, it is blocked all the same, and standard error says so: the secret may not
+be the deployment's.
 ` + addressHelp + `
 If the file has sealed_addresses, the address is stored beside the block, sealed for
 whoever has the private key of ` + "`spendcap seal-key`" + `, until the block ends; of a KEY it is the
@@ -107,7 +110,7 @@ func (c *controls) blockOf(ctx context.Context, cfg *config.Config, name string)
 		if err != nil {
 			return control.Block{}, caps.Caller{}, err
 		}
-		return control.AddressBlock(keyer, caller, caps.DayOf(c.now())), caller, nil
+		return control.AddressBlock(keyer, caller, caps.DayOf(c.now())), caller, c.noteUnseen(ctx, cfg, keyer, caller)
 	}
 	store, err := c.deployment.Store()
 	if err != nil {
@@ -115,4 +118,21 @@ func (c *controls) blockOf(ctx context.Context, cfg *config.Config, name string)
 	}
 	item, err := operator.ItemOf(ctx, store, name, caps.DayOf(c.now()), operator.Counted(cfg))
 	return control.KeyBlock(item), caps.Caller{}, err
+}
+
+// noteUnseen says so if an address has used nothing today. It is all that shows a secret
+// that is not the deployment's, with which a block refuses nobody.
+func (c *controls) noteUnseen(ctx context.Context, cfg *config.Config, keyer *caps.Keyer, caller caps.Caller) error {
+	store, err := c.deployment.Store()
+	if err != nil {
+		return err
+	}
+	buckets, err := operator.Buckets(ctx, store, keyer, caller, caps.DayOf(c.now()), operator.ByAddress(cfg))
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(buckets, func(b operator.Bucket) bool { return b.Calls > 0 }) {
+		fmt.Fprintln(c.stderr, "spendcap block: by the secret of the caller keys that is used here, this address has called nothing today. If it has, the secret is not the deployment's, and the block refuses nobody")
+	}
+	return nil
 }
