@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -125,11 +126,17 @@ func (c *controls) limit(ctx context.Context, cfg *config.Config, o limitOptions
 	if err != nil {
 		return err
 	}
-	budget, err := budgetOf(cfg, o.budget)
+	before, err := c.state(ctx)
 	if err != nil {
 		return err
 	}
-	before, err := c.state(ctx)
+	budget, err := budgetOf(cfg, o.budget)
+	if o.clear && err != nil && isLimited(before, o.budget) {
+		r, err := op.Unlimit(ctx, o.budget, o.today)
+		return c.tell(r, err, o.json, func(r control.Record) string {
+			return fmt.Sprintf("The limit of %s, which the file does not have, is taken back by %s.", o.budget, r.By)
+		})
+	}
 	if err != nil {
 		return err
 	}
@@ -165,6 +172,12 @@ func (c *controls) limit(ctx context.Context, cfg *config.Config, o limitOptions
 		}
 		return text
 	})
+}
+
+// isLimited tells whether something was set for a budget, which the file may have had
+// then.
+func isLimited(s control.State, budget string) bool {
+	return slices.ContainsFunc(s.Limits, func(l control.Limit) bool { return l.Budget == budget })
 }
 
 // warn says so if the cap closes the budget: with the file's prices no call fits.
@@ -214,10 +227,10 @@ func (c *controls) showLimits(ctx context.Context, cfg *config.Config, name stri
 	list, limits := []inForce{}, []control.Limit{}
 	for _, b := range budgets {
 		list = append(list, inForce{b.Name, b.Cap, s.Cap(b, today)})
-		for _, l := range s.Limits {
-			if l.Budget == b.Name {
-				limits = append(limits, l)
-			}
+	}
+	for _, l := range s.Limits { // also of budgets that the file has no more
+		if name == "" || l.Budget == name {
+			limits = append(limits, l)
 		}
 	}
 	if asJSON {
