@@ -150,7 +150,9 @@ func (g *Guard) ReserveFrom(ctx context.Context, caller, address Caller, worst M
 }
 
 // Charge is Reserve for a call whose cost is known beforehand, for example 0 where
-// only calls are capped. Nothing is held, and only Release may follow.
+// only calls are capped. Nothing is held, and only Release may follow, within seconds: a
+// store need not know a charge for longer than a retry of it may arrive, and a later
+// Release then gives nothing back.
 func (g *Guard) Charge(ctx context.Context, caller Caller, cost MicroUSD) (*Reservation, error) {
 	return g.reserve(ctx, caller, Caller{}, cost, true)
 }

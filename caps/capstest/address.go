@@ -1,8 +1,6 @@
 package capstest
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"sync/atomic"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
@@ -155,27 +153,7 @@ func addressRestores(e *env) {
 // Under faults of every kind the counts of all three budgets cover what was paid and
 // spent, and none is over its cap.
 func addressRandomFaults(e *env) {
-	for seed := range uint64(4) {
-		s := e.newSite(caps.Calls(6).AndUSD(50), caps.Calls(15).AndUSD(120)).withAddress(caps.Calls(12).AndUSD(100))
-		stores := []*Faulty{
-			NewFaulty(e.open(), Random(seed, 0.2, Throttle, LoseRequest, LoseReply, Late, Delay)),
-			NewFaulty(e.open(), Random(^seed, 0.2, LoseReply, Late)),
-		}
-		guards := []*caps.Guard{s.guard(stores[0]), s.guard(stores[1])}
-		l := &ledger{}
-		err := parallelly(8, func(i int) error {
-			r := rand.New(rand.NewPCG(seed, uint64(i)))
-			for range 8 {
-				l.request(s, guards[i%2], byte(1+r.IntN(4)), result(r.IntN(4)))
-			}
-			return nil
-		})
-		for _, store := range stores {
-			store.Flush()
-		}
-		if err != nil {
-			e.Fatal(err)
-		}
-		l.check(s, fmt.Sprintf("seed %d", seed))
-	}
+	e.randomFaults(4, func() *site {
+		return e.newSite(caps.Calls(6).AndUSD(50), caps.Calls(15).AndUSD(120)).withAddress(caps.Calls(12).AndUSD(100))
+	})
 }

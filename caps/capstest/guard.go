@@ -217,8 +217,14 @@ func guardOneFault(e *env) {
 }
 
 func guardRandomFaults(e *env) {
-	for seed := range uint64(8) {
-		s := e.newSite(caps.Calls(6).AndUSD(50), caps.Calls(15).AndUSD(120))
+	e.randomFaults(8, func() *site { return e.newSite(caps.Calls(6).AndUSD(50), caps.Calls(15).AndUSD(120)) })
+}
+
+// randomFaults sends parallel requests through two guards whose stores fail in every way,
+// for each seed on a site of its own, and holds the counts to what was paid and spent.
+func (e *env) randomFaults(seeds uint64, newSite func() *site) {
+	for seed := range seeds {
+		s := newSite()
 		stores := []*Faulty{
 			NewFaulty(e.open(), Random(seed, 0.2, Throttle, LoseRequest, LoseReply, Late, Delay)),
 			NewFaulty(e.open(), Random(^seed, 0.2, LoseReply, Late)),
