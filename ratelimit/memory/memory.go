@@ -23,6 +23,10 @@ const MaxWindows = 1 << 20
 // firstSweep is how many windows there may be before the empty ones are looked for.
 const firstSweep = 1024
 
+// fullSweep is how often room is looked for in a store that is full. A flood of new keys
+// must not have it look at a million windows for each.
+const fullSweep = int64(time.Second)
+
 // Store keeps windows in the memory of the process. Use [New].
 type Store struct {
 	max int // windows
@@ -31,6 +35,7 @@ type Store struct {
 	windows map[string]*window
 	last    uint64 // the latest admission's number
 	sweepAt int    // how many windows lead to the next sweep
+	swept   int64  // when that was done last
 }
 
 var _ ratelimit.Store = (*Store)(nil)
@@ -61,7 +66,7 @@ func (s *Store) Take(ctx context.Context, t ratelimit.Take) (ratelimit.Outcome, 
 	defer s.mu.Unlock()
 	w := s.windows[t.Key]
 	if w == nil {
-		if len(s.windows) >= s.sweepAt || len(s.windows) >= s.max {
+		if s.sweepDue(now) {
 			s.sweep(now)
 		}
 		if len(s.windows) >= s.max {
@@ -116,9 +121,20 @@ func (w *window) add(a admission) {
 	w.admissions = slices.Insert(w.admissions, i, a)
 }
 
+// sweepDue tells whether the windows that have run empty are to be looked for before one
+// more is added. A negative age is a clock that was set back.
+func (s *Store) sweepDue(now int64) bool {
+	if len(s.windows) < s.max {
+		return len(s.windows) >= s.sweepAt
+	}
+	age := now - s.swept
+	return age < 0 || age >= fullSweep
+}
+
 // sweep drops the windows that have run empty. The next one is due when there are twice
 // as many as are left, so that sweeping costs as much as adding did.
 func (s *Store) sweep(now int64) {
+	s.swept = now
 	for key, w := range s.windows {
 		if w.emptyAt <= now || len(w.admissions) == 0 {
 			delete(s.windows, key)
