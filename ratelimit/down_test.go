@@ -183,3 +183,41 @@ func TestCrowd(t *testing.T) {
 		}
 	})
 }
+
+// A burst does not bring its own store down: who waits for a turn gets it within the
+// budget, so that those whom the limit has room for are admitted, and no others, whatever
+// the rule says about a store that is down.
+func TestBurstIsNoOutage(t *testing.T) {
+	for _, policy := range []ratelimit.Policy{ratelimit.Allow, ratelimit.Refuse} {
+		for _, limit := range []int{1, 60, 300, ratelimit.MaxRequests} {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSystem(t)
+				s.store.take = func(context.Context, string) error { time.Sleep(30 * time.Millisecond); return nil }
+				rule := ratelimit.Rule{Name: "rule", Requests: limit, Window: time.Minute, WhenDown: policy}
+				answers := make(chan ratelimit.Decision)
+				for range 2 * limit {
+					go func() {
+						d, err := s.Check(t.Context(), rule.For("k"))
+						if err != nil {
+							t.Error(err)
+						}
+						answers <- d
+					}()
+				}
+				allowed, down := 0, 0
+				for range 2 * limit {
+					d := <-answers
+					if d.Allowed {
+						allowed++
+					}
+					if d.Down {
+						down++
+					}
+				}
+				if allowed != limit || down != 0 {
+					t.Errorf("%v, limit %d: %d allowed, and the store was down for %d; want %d and 0", policy, limit, allowed, down, limit)
+				}
+			})
+		}
+	}
+}

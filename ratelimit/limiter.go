@@ -176,7 +176,7 @@ var errQueue = errors.New("too many checks of one key are waiting: the store is 
 
 func (l *Limiter) ask(a *answer, now time.Time) {
 	key := a.attempt.window()
-	leave, ok := l.lines.enter(a.ctx, key)
+	leave, ok := l.lines.enter(a.ctx, key, inFlight(a.attempt.Rule.Requests))
 	if !ok {
 		a.fail(errors.Join(errQueue, a.ctx.Err()))
 		return
