@@ -11,9 +11,13 @@ import (
 // has been idle for longest is forgotten, which costs its next attempt a store call.
 const FrontKeys = 10_000
 
-// settled is the age from which an admission counts as one to stay: by then, a request
-// that another key refused has been given back.
-const settled = 2 * time.Second
+// trusted is for how long a window is known to be full whose newest admission may still
+// be given back.
+const trusted = 2 * time.Second
+
+// settles is the age from which an admission counts as one to stay: by then, a request
+// that another key refused, whose rule has the same budget, has been given back.
+func settles(r Rule) time.Duration { return r.budget() + time.Second }
 
 // front is the layer in the process. All it knows is which windows are full, and until
 // when, so that it can refuse and nothing else.
@@ -56,8 +60,12 @@ func (f *front) remember(a Attempt, out Outcome, now time.Time) {
 		return
 	}
 	until := out.FreeAt
-	if sure := out.Newest.Add(settled); now.Before(sure) && sure.Before(until) {
-		until = sure
+	if sure := out.Newest.Add(settles(a.Rule)); now.Before(sure) {
+		for _, t := range []time.Time{sure, now.Add(trusted)} {
+			if t.Before(until) {
+				until = t
+			}
+		}
 	}
 	f.full.Put(a.window(), full{a.Rule, out.FreeAt, until})
 }

@@ -337,6 +337,27 @@ func TestGivenBackElsewhere(t *testing.T) {
 	}
 }
 
+// The other key may take as long as the rule's budget to refuse.
+func TestGivenBackLate(t *testing.T) {
+	rule := ratelimit.Rule{Name: "patient", Requests: 1, Window: time.Hour, WhenDown: ratelimit.Refuse, Budget: 10 * time.Second}
+	s := newSystem(t)
+	out, err := s.store.Store.Take(t.Context(), ratelimit.Take{Key: "patient#a", Limit: 1, Window: time.Hour, Now: s.clock.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.clock.Advance(5 * time.Second)
+	if d := s.check(rule.For("a")); d.Allowed {
+		t.Fatal(d)
+	}
+	if _, err := s.store.Store.GiveBack(t.Context(), "patient#a", out.Admission); err != nil {
+		t.Fatal(err)
+	}
+	s.clock.Advance(2 * time.Second)
+	if d := s.check(rule.For("a")); !d.Allowed {
+		t.Errorf("%+v; want it admitted two seconds later", d)
+	}
+}
+
 // What cannot be checked is an error, is not allowed, and costs nothing. The text does
 // not tell the key.
 func TestErrors(t *testing.T) {
