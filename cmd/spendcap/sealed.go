@@ -53,7 +53,7 @@ func (c *controls) seal(ctx context.Context, cfg *config.Config, b control.Block
 	}
 	text, err := cfg.SealTo.Seal(caller.String(), sealed.NameOf(b))
 	if err == nil {
-		err = c.sealed().Put(ctx, sealed.NameOf(b), text, b.End(), false)
+		err = c.sealed().Put(ctx, sealed.NameOf(b), text, b.End())
 	}
 	if err != nil {
 		return fmt.Errorf("the caller is blocked, and its address could not be sealed: %w", err)

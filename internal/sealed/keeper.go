@@ -30,14 +30,21 @@ type Keeper struct {
 	Now   func() time.Time // nil means time.Now
 
 	mu    sync.Mutex
-	tried map[string]time.Time // by name; when it is tried again, or the end of the block if it is kept
+	tried map[made]time.Time // when it is tried again, or the end of the block if it is kept
+}
+
+// made is a block as it was made; the same caller may be blocked again under the same name.
+type made struct {
+	name  string
+	since int64 // in seconds since 1970
 }
 
 // Keep seals the address of a caller that the block refuses. It does nothing for a block
 // that was made with an address: the operator knew that one.
 func (k *Keeper) Keep(ctx context.Context, b control.Block, address caps.Caller) error {
 	name := NameOf(b)
-	if b.Day == 0 || address.IsZero() || !k.due(name) {
+	this := made{name, b.Since.Unix()}
+	if b.Day == 0 || address.IsZero() || !k.due(this) {
 		return nil
 	}
 	sealed, err := k.Key.Seal(address.String(), name)
@@ -46,29 +53,29 @@ func (k *Keeper) Keep(ctx context.Context, b control.Block, address caps.Caller)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), putTimeout)
 	defer cancel()
-	if err := k.Store.Put(ctx, name, sealed, b.End(), true); err != nil {
+	if err := k.Store.PutFirst(ctx, name, sealed, b.End(), b.Since); err != nil {
 		return err
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.tried[name] = b.End()
+	k.tried[this] = b.End()
 	return nil
 }
 
 // due tells whether the block's address is to be kept now, and notes that it is tried.
-func (k *Keeper) due(name string) bool {
+func (k *Keeper) due(this made) bool {
 	now := time.Now
 	if k.Now != nil {
 		now = k.Now
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if now().Before(k.tried[name]) {
+	if now().Before(k.tried[this]) {
 		return false
 	}
 	if k.tried == nil || len(k.tried) >= rememberedBlocks {
-		k.tried = make(map[string]time.Time)
+		k.tried = make(map[made]time.Time)
 	}
-	k.tried[name] = now().Add(tryEvery)
+	k.tried[this] = now().Add(tryEvery)
 	return true
 }

@@ -131,8 +131,8 @@ type puts struct {
 	err   error
 }
 
-func (p *puts) Put(ctx context.Context, name string, sealed []byte, until time.Time, first bool) error {
-	if _, ok := ctx.Deadline(); !ok || !first {
+func (p *puts) PutFirst(ctx context.Context, name string, sealed []byte, until, since time.Time) error {
+	if _, ok := ctx.Deadline(); !ok || since.IsZero() {
 		panic("without a deadline, or in the place of another")
 	}
 	p.names, p.last, p.until = append(p.names, name), sealed, until
@@ -151,6 +151,7 @@ func TestKeeper(t *testing.T) {
 	}
 	day := caps.DayOf(now)
 	byKey := control.KeyBlock(caps.ItemKey{Budget: "caller", Day: day, Caller: strings.Repeat("a", 32)})
+	byKey.Since = now
 	byAddress := control.Block{Key: strings.Repeat("b", 32), KeyVersion: "1", Purpose: control.BlockPurpose}
 	keep := func(b control.Block, caller caps.Caller, want int) {
 		t.Helper()
@@ -177,9 +178,13 @@ func TestKeeper(t *testing.T) {
 	for range 100 {
 		keep(byKey, caller, 2) // it is kept
 	}
+	byKey.Since = byKey.Since.Add(time.Hour) // taken back, and blocked again
+	for range 100 {
+		keep(byKey, caller, 3)
+	}
 	for n := range 3 * control.MaxBlocks {
 		byKey.Key = fmt.Sprintf("%032x", n)
-		keep(byKey, caller, 3+n)
+		keep(byKey, caller, 4+n)
 	}
 	if len(keeper.tried) > rememberedBlocks {
 		t.Errorf("%d blocks are remembered", len(keeper.tried))

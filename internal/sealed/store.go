@@ -9,10 +9,14 @@ import (
 
 // Store keeps sealed addresses, each under the name of its block.
 type Store interface {
-	// Put keeps a sealed address until a time, or, if that is zero, until it is erased. If
-	// first is set, it does nothing where one is or was, also one that was erased: a
-	// process that has not heard yet of the end of a block must not bring it back.
-	Put(ctx context.Context, name string, sealed []byte, until time.Time, first bool) error
+	// Put keeps a sealed address until a time, or, if that is zero, until it is erased.
+	Put(ctx context.Context, name string, sealed []byte, until time.Time) error
+
+	// PutFirst is Put for a block that was made at since, unless an address of it is kept
+	// until then. It does nothing either where one was erased at since or later: a process
+	// that has not heard yet of the end of a block must not bring it back. Times count in
+	// seconds.
+	PutFirst(ctx context.Context, name string, sealed []byte, until, since time.Time) error
 
 	// Get returns the sealed address, nil if there is none.
 	Get(ctx context.Context, name string) ([]byte, error)

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -40,11 +41,12 @@ func TestEmulator(t *testing.T) {
 		want string
 	}{
 		{func() error { return nil }, ""},
-		{func() error { return s.Put(t.Context(), name, []byte("first"), end, true) }, "first"},
-		{func() error { return s.Put(t.Context(), name, []byte("second"), end, true) }, "first"},
-		{func() error { return s.Put(t.Context(), name, []byte("third"), end.AddDate(0, 0, 1), false) }, "third"},
+		{func() error { return s.PutFirst(t.Context(), name, []byte("first"), end, now) }, "first"},
+		{func() error { return s.PutFirst(t.Context(), name, []byte("second"), end, now) }, "first"},
+		{func() error { return s.Put(t.Context(), name, []byte("third"), end.AddDate(0, 0, 1)) }, "third"},
 		{func() error { return s.Erase(t.Context(), name, now) }, ""},
-		{func() error { return s.Put(t.Context(), name, []byte("late"), end, true) }, ""},
+		{func() error { return s.PutFirst(t.Context(), name, []byte("late"), end, now) }, ""},
+		{func() error { return s.PutFirst(t.Context(), name, []byte("blocked again"), end, now.Add(time.Second)) }, "blocked again"},
 	} {
 		if err := step.do(); err != nil {
 			t.Fatal(err)

@@ -47,7 +47,22 @@ func keyOf(name string) item {
 }
 
 // Put implements [sealed.Store]. Sending it again changes nothing, so the SDK may.
-func (s Store) Put(ctx context.Context, name string, address []byte, until time.Time, first bool) error {
+func (s Store) Put(ctx context.Context, name string, address []byte, until time.Time) error {
+	return s.update(ctx, s.put(name, address, until))
+}
+
+// PutFirst implements [sealed.Store]. What is there is of the past if it has expired, or
+// was erased, before the block was made; and an address that is kept for less long than
+// the block lasts is of an earlier one of the same caller.
+func (s Store) PutFirst(ctx context.Context, name string, address []byte, until, since time.Time) error {
+	in := s.put(name, address, until)
+	in.ConditionExpression = aws.String("attribute_not_exists(k) OR expiresAt <= :past OR attribute_exists(address) AND expiresAt <= :sooner")
+	in.ExpressionAttributeValues[":past"] = seconds(since.Add(-time.Second))
+	in.ExpressionAttributeValues[":sooner"] = seconds(until.Add(-time.Second))
+	return s.update(ctx, in)
+}
+
+func (s Store) put(name string, address []byte, until time.Time) *dynamodb.UpdateItemInput {
 	in := &dynamodb.UpdateItemInput{
 		TableName:                 &s.Table,
 		Key:                       keyOf(name),
@@ -58,10 +73,7 @@ func (s Store) Put(ctx context.Context, name string, address []byte, until time.
 		in.UpdateExpression = aws.String("SET address = :address, expiresAt = :until")
 		in.ExpressionAttributeValues[":until"] = seconds(until)
 	}
-	if first {
-		in.ConditionExpression = aws.String("attribute_not_exists(k)")
-	}
-	return s.update(ctx, in)
+	return in
 }
 
 // Erase implements [sealed.Store]. It leaves an item without the address, which TTL

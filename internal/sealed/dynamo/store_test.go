@@ -21,9 +21,15 @@ func TestStore(t *testing.T) {
 	table := ddbtest.New(t)
 	table.Table = "spendcap"
 	s := dynamo.Store{Client: table.Client(), Table: "spendcap"}
-	put := func(text string, until time.Time, first bool) {
+	put := func(text string, until time.Time) {
 		t.Helper()
-		if err := s.Put(t.Context(), name, []byte(text), until, first); err != nil {
+		if err := s.Put(t.Context(), name, []byte(text), until); err != nil {
+			t.Fatal(err)
+		}
+	}
+	putFirst := func(text string, until, since time.Time) {
+		t.Helper()
+		if err := s.PutFirst(t.Context(), name, []byte(text), until, since); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -39,19 +45,34 @@ func TestStore(t *testing.T) {
 		}
 	}
 	want("", "")
-	put("first", end, true)
-	want("first", "1796169600")
-	put("second", end, true) // the first stays
-	want("first", "1796169600")
-	put("third", time.Time{}, false) // an operator's replaces it, also its end
+	putFirst("first", end.Add(-time.Hour), now)
+	want("first", "1796166000")
+	putFirst("second", end.Add(-time.Hour), now) // the first stays
+	want("first", "1796166000")
+	putFirst("longer", end, now.Add(time.Hour)) // unless the block was made longer
+	want("longer", "1796169600")
+	putFirst("shorter", end.Add(-time.Hour), now)
+	want("longer", "1796169600")
+	put("third", time.Time{}) // an operator's replaces it, also its end
+	want("third", "")
+	putFirst("fourth", end, now)
 	want("third", "")
 	if err := s.Erase(t.Context(), name, now); err != nil {
 		t.Fatal(err)
 	}
 	want("", "1796126400")
-	put("late", end, true) // an instance that has not heard of the end
+	putFirst("late", end, now.Add(-time.Hour)) // an instance that has not heard of the end
 	want("", "1796126400")
-	put("again", end, false)
+	putFirst("late", end, now)
+	want("", "1796126400")
+	putFirst("blocked again", end, now.Add(time.Second))
+	want("blocked again", "1796169600")
+	putFirst("of another day", end.AddDate(0, 0, 1), end.Add(time.Second)) // TTL is late
+	want("of another day", "1796256000")
+	if err := s.Erase(t.Context(), name, now); err != nil {
+		t.Fatal(err)
+	}
+	put("again", end)
 	want("again", "1796169600")
 
 	for key := range table.Rows() {
@@ -66,7 +87,7 @@ func TestErrorsNameTheTable(t *testing.T) {
 	table.Table = "another"
 	s := dynamo.Store{Client: table.Client(), Table: "spendcap"}
 	_, reading := s.Get(t.Context(), name)
-	for _, err := range []error{reading, s.Put(t.Context(), name, []byte("hidden"), end, true), s.Erase(t.Context(), name, now)} {
+	for _, err := range []error{reading, s.Put(t.Context(), name, []byte("hidden"), end), s.PutFirst(t.Context(), name, []byte("hidden"), end, now), s.Erase(t.Context(), name, now)} {
 		if err == nil || !strings.Contains(err.Error(), "DynamoDB table spendcap") || strings.Contains(err.Error(), "hidden") {
 			t.Error(err)
 		}
