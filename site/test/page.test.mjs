@@ -306,7 +306,10 @@ test("what a call cost may be unknown, or nothing", async (t) => {
   await page.sound();
 });
 
-test("a call whose answer was lost is sent again with its key, and is not paid twice", async (t) => {
+for (const [what, lost, words] of [
+  ["was lost", (route) => route.abort("connectionreset"), /^No answer\. /],
+  ["came too late for the gateway", (route) => route.fulfill(json(503, { message: "Service Unavailable" })), /^The API is overloaded\. /],
+]) test(`a call whose answer ${what} is sent again with its key, and is not paid twice`, async (t) => {
   const page = await Page.open(t, browser, await start(t));
   const keys = [];
   let times = 0;
@@ -314,9 +317,9 @@ test("a call whose answer was lost is sent again with its key, and is not paid t
     keys.push(await route.request().headerValue("idempotency-key"));
     if (times++ > 0) return route.continue();
     await route.fetch(); // it arrives, and its answer does not
-    return route.abort("connectionreset");
+    return lost(route);
   });
-  assert.match(await ask(page, "Hello"), /^No answer\. /);
+  assert.match(await ask(page, "Hello"), words);
   assert.equal(await page.text("paid-calls"), "Paid calls 9 left 1 used of 10");
   assert.equal(await page.press("send", "chat-outcome"), "");
   assert.match((await page.tab.locator("#log .turn").last().innerText()), /It was not paid again\.$/);
@@ -426,6 +429,37 @@ test("every refusal is in plain words, wherever it comes", async (t) => {
   }
   await page.accessible("after a refusal");
   await page.sound();
+});
+
+const garbage = [
+  json(200, { data: "x", calls: 5, spend: "x", countedAs: {}, resetAt: {}, choices: 5, count: 1 }),
+  json(200, { data: [null, 5], choices: [null], model: {}, count: 2, resetAt: "never", countedAs: "<i>x</i>" }),
+  json(401, { error: "constructor" }),
+  json(429, { scope: {}, message: [1], retryAfter: "soon" }),
+  json(502, { message: { a: 1 }, error: 5 }),
+  { status: 200, headers: { "content-type": "application/json" }, body: "null" },
+];
+
+test("answers that nobody would write break nothing", async (t) => {
+  const system = await start(t);
+  for (const answer of garbage) {
+    const page = await Page.open(t, browser, system, { ready: false, mock: (tab) => tab.route("**/api/**", (route) => route.fulfill(answer)) });
+    const errors = [];
+    page.tab.on("pageerror", (error) => errors.push(error.message));
+    await page.tab.reload();
+    await page.tab.locator("#door-run").waitFor();
+    for (const [button, outcome] of [["refresh", "bucket-outcome"], ["count-one", "bucket-outcome"], ["burst", "burst-outcome"], ["forwarded-run", "forwarded-outcome"]]) {
+      await page.at(button).evaluate((b) => b.click());
+      const said = await page.settled(button, outcome);
+      assert.doesNotMatch(said, /undefined|function|\[object/, `${answer.body}: ${said}`);
+    }
+    assert.deepEqual(errors, [], answer.body);
+    assert.equal(await page.tab.locator("i").count(), 0);
+    // When the system is back, so is the page.
+    await page.tab.unroute("**/api/**");
+    await page.press("refresh", "bucket-outcome");
+    assert.equal(await page.text("counted-as"), "127.0.0.1");
+  }
 });
 
 test("an answer that never comes", async (t) => {

@@ -2,7 +2,7 @@
 // browser can send them, with the curl for the rest.
 
 import { knock } from "./api.js";
-import { callDemo, lastDemo } from "./bucket.js";
+import { callDemo, counted, lastDemo } from "./bucket.js";
 import { byId, make, onClick, say, verdict } from "./dom.js";
 import { explain, isRefusal } from "./words.js";
 
@@ -80,11 +80,11 @@ async function throughEdge({ header }) {
   let before = lastDemo();
   if (!before) {
     const honest = await callDemo();
-    if (typeof honest.json?.count !== "number") return failed(honest);
+    if (!counted(honest)) return failed(honest);
     before = honest.json;
   }
   const answer = await callDemo({ [header[0]]: header[1] });
-  if (typeof answer.json?.count !== "number") return failed(answer, header);
+  if (!counted(answer)) return failed(answer, header);
   return [judge(before, answer), exchange(header, answer)];
 }
 

@@ -14,10 +14,17 @@ export const lastDemo = () => demo;
 export const lastPaid = () => paid;
 const countedAs = () => demo?.countedAs ?? paid?.countedAs;
 
+// isBucket tells whether an answer says whose bucket it is and when it resets, as all of
+// the API that are about one do.
+const isBucket = ({ json }) => typeof json?.countedAs === "string" && !Number.isNaN(Date.parse(json.resetAt));
+
+// counted tells whether an answer says how many demo calls were counted.
+export const counted = (answer) => isBucket(answer) && Number.isInteger(answer.json.count) && Number.isInteger(answer.json.cap);
+
 // callDemo makes one demo call, and shows what it says about the bucket.
 export async function callDemo(headers) {
   const answer = await ask("POST", "/api/demo/cap", { headers });
-  if (typeof answer.json?.count === "number") {
+  if (counted(answer)) {
     const body = answer.json;
     // Answers of calls in parallel may come in any order; a count never falls in a day.
     if (!demo || body.resetAt > demo.resetAt || (body.resetAt === demo.resetAt && body.count >= demo.count)) demo = body;
@@ -32,7 +39,7 @@ export async function callDemo(headers) {
 export async function refresh() {
   const answer = await ask("GET", "/api/cap");
   setClock(answer);
-  if (answer.status === 200 && answer.json) {
+  if (answer.status === 200 && isBucket(answer)) {
     paid = answer.json;
   } else if (answer.status === 404 && answer.json) {
     paid = null;
@@ -138,7 +145,7 @@ export function start() {
   });
   onClick(byId("count-one"), async () => {
     const answer = await callDemo();
-    if (answer.status === 200 && answer.json) {
+    if (answer.status === 200 && counted(answer)) {
       outcome.replaceChildren(verdict("good", `Counted: call ${answer.json.count} of ${answer.json.cap}.`, ""));
     } else {
       const { title, text } = explain(answer);

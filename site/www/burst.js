@@ -1,6 +1,6 @@
 // 25 demo calls in parallel, a cell each.
 
-import { callDemo } from "./bucket.js";
+import { callDemo, counted } from "./bucket.js";
 import { byId, make, onClick, verdict } from "./dom.js";
 import { calls, explain, isRefusal } from "./words.js";
 
@@ -24,10 +24,10 @@ async function burst(cells) {
   await Promise.all(
     cells.map(async (cell) => {
       const answer = await callDemo();
-      const kind = answer.status === 200 && answer.json ? "admitted" : isRefusal(answer) ? "refused" : "failed";
+      const kind = answer.status === 200 && counted(answer) ? "admitted" : isRefusal(answer) ? "refused" : "failed";
       counts[kind]++;
-      cap ??= answer.json?.cap;
-      if (kind === "failed" || (kind === "refused" && answer.json.count === undefined)) {
+      if (counted(answer)) cap = answer.json.cap;
+      if (kind === "failed" || (kind === "refused" && !counted(answer))) {
         const { title, text } = explain(answer);
         reasons.set(title, text);
       }

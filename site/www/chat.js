@@ -12,7 +12,8 @@ let last; // the last request that may not have been answered, and its key
 
 export async function start() {
   const answer = await ask("GET", "/api/v1/models");
-  const models = answer.json?.data?.map((m) => m.id) ?? [];
+  const listed = answer.json?.data;
+  const models = Array.isArray(listed) ? listed.map((m) => m?.id).filter((id) => typeof id === "string") : [];
   if (answer.status !== 200 || models.length === 0) {
     noModel(answer);
     return;
@@ -71,11 +72,13 @@ async function send() {
   // is not paid twice.
   if (last?.body !== body) last = { body, key: newKey() };
   const answer = await ask("POST", path, { headers: { "Content-Type": "application/json", "Idempotency-Key": last.key }, body });
-  const said = answer.json?.choices?.[0]?.message?.content;
+  const said = string(answer.json?.choices?.[0]?.message?.content);
   const problem = await refresh();
   if (answer.status !== 200 || !answer.json) {
-    const known = answer.json && codeOf(answer) !== "idempotency_key_in_use";
-    if (known) last = undefined;
+    // What has no code is not from the API: the gateway gave up, and the call may have been
+    // made. It then has to have the same key again.
+    const code = codeOf(answer);
+    if (code !== undefined && code !== "idempotency_key_in_use") last = undefined;
     const { title, text: why } = explain(answer);
     outcome.replaceChildren(verdict("bad", title, why));
     return;
@@ -85,10 +88,12 @@ async function send() {
   messages.push({ role: "user", content: text }, { role: "assistant", content: said ?? "" });
   byId("log").append(
     turn("You", text, "you"),
-    turn(answer.json.model ?? byId("model").value, said || "(The answer has no text.)", "model-says", receipt(answer, problem ? undefined : lastPaid())),
+    turn(string(answer.json.model) ?? byId("model").value, said || "(The answer has no text.)", "model-says", receipt(answer, problem ? undefined : lastPaid())),
   );
   question.value = "";
 }
+
+const string = (value) => (typeof value === "string" ? value : undefined);
 
 function newKey() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");

@@ -43,12 +43,12 @@ export function explain(answer) {
   if (failure) {
     return { title: "No answer.", text: "The connection failed or was cut. If the call had arrived, it was counted. Check your connection and try again." };
   }
-  if (!json) return withoutJSON(answer);
+  if (!json || (status >= 200 && status < 300)) return withoutJSON(answer);
   const code = codeOf(answer);
-  const message = json.message ?? json.error?.message;
+  const message = [json.message, json.error?.message].find((m) => typeof m === "string");
   switch (status) {
     case 401:
-      return unauthorised[code] ?? { title: "Refused: not authorised.", text: message ?? operator };
+      return unauthorised.get(code) ?? { title: "Refused: not authorised.", text: message ?? operator };
     case 404:
       return { title: "There is no such call here.", text: "The operator’s file leaves it out. Nothing was counted." };
     case 405:
@@ -78,7 +78,7 @@ export function explain(answer) {
   return { title: `The answer was ${status}.`, text: message ?? "This page does not know what that means. " + operator };
 }
 
-const unauthorised = {
+const unauthorised = new Map(Object.entries({
   not_via_cloudfront: {
     title: "Refused at the side door.",
     text: "The API was asked without the edge’s secret, so it did not look further. Nothing was counted. On this page that should not happen: " + lower(operator),
@@ -103,11 +103,11 @@ const unauthorised = {
     title: "Refused: no user.",
     text: "Your sign-in does not say who you are. Nothing was counted. " + operator,
   },
-};
+}));
 
 function tooMany(answer, message) {
   const { json } = answer;
-  const when = json.retryAfter ?? json.error?.retryAfter;
+  const when = [json.retryAfter, json.error?.retryAfter].find((n) => typeof n === "number");
   const later = when ? `Try again in ${wait(when)}.` : "Try again later.";
   switch (scopeOf(answer)) {
     case "caller":
