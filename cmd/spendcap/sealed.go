@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
 	"github.com/seed3e88d9a2/spendcap/internal/config"
@@ -61,11 +62,26 @@ func (c *controls) seal(ctx context.Context, cfg *config.Config, b control.Block
 	return nil
 }
 
-// erase takes the sealed addresses of blocks away that were taken back.
+// eraseFirst erases the sealed addresses of the blocks that have one of the keys, before
+// they are taken back: once they are, nothing tells any more that there are addresses. It
+// returns the blocks.
+func (c *controls) eraseFirst(ctx context.Context, keys []string) ([]control.Block, error) {
+	set, err := c.state(ctx)
+	if err != nil {
+		return nil, err
+	}
+	blocks := slices.DeleteFunc(set.Blocks, func(b control.Block) bool { return !slices.Contains(keys, b.Key) })
+	if err := c.erase(ctx, blocks); err != nil {
+		return nil, fmt.Errorf("the caller is still blocked: %w", err)
+	}
+	return blocks, nil
+}
+
+// erase takes the sealed addresses of blocks away.
 func (c *controls) erase(ctx context.Context, blocks []control.Block) error {
 	for _, b := range blocks {
 		if err := c.sealed().Erase(ctx, sealed.NameOf(b), c.now()); err != nil {
-			return fmt.Errorf("the caller is unblocked, and its sealed address, if there is one, could not be erased: %w", err)
+			return fmt.Errorf("the sealed address of the block of key %s, if there is one, could not be erased: %w", b.Key, err)
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/urfave/cli/v3"
 
@@ -29,8 +30,8 @@ Takes every block of the caller back: with an ADDRESS those by address and by a 
 today, with a KEY the one that has it, as ` + "`spendcap blocks`" + ` shows it. It takes hold within
 five seconds. It is a failure if the caller is not blocked.
 ` + addressHelp + `
-It reads one item of the table and writes two, and one more for each block, to erase the
-address if one was sealed for it (docs/privacy.md).
+It reads one item of the table twice and writes two, and one more for each block, to
+erase the address if one was sealed for it (docs/privacy.md).
 
 Examples:
   spendcap unblock 198.51.100.10
@@ -52,12 +53,16 @@ Examples:
 				if err != nil {
 					return err
 				}
+				erased, err := c.eraseFirst(ctx, keys)
+				if err != nil {
+					return err
+				}
 				r, err := op.Unblock(ctx, keys...)
 				if errors.Is(err, control.ErrUnchanged) {
 					return errors.New("this caller is not blocked; `spendcap blocks` tells who is")
 				}
 				if err == nil {
-					err = c.erase(ctx, r.Old.Blocks)
+					err = c.erase(ctx, slices.DeleteFunc(slices.Clone(r.Old.Blocks), func(b control.Block) bool { return slices.Contains(erased, b) }))
 				}
 				return c.tell(r, err, asJSON, func(r control.Record) string {
 					return fmt.Sprintf("Unblocked by %s; it takes hold within five seconds.", r.By)

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed3e88d9a2/spendcap/internal/ddb/ddbtest"
+	"github.com/seed3e88d9a2/spendcap/internal/deployment/awstest"
+	"github.com/seed3e88d9a2/spendcap/internal/sealed"
+)
+
+// configured is the operator's file with a key to seal to, and the file of the private one.
+func configured(t *testing.T, key sealed.PrivateKey) (config, private string) {
+	t.Helper()
+	file, err := os.ReadFile("../../spendcap.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := key.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, private = filepath.Join(t.TempDir(), "spendcap.yaml"), filepath.Join(t.TempDir(), "seal.key")
+	file = append(file, "\nsealed_addresses:\n  public_key: "+key.Public().String()+"\n"...)
+	if err := os.WriteFile(config, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(private, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return config, private
+}
+
+func sealKeyPair(t *testing.T) sealed.PrivateKey {
+	t.Helper()
+	key, err := sealed.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// sealedIn is how many sealed addresses a table has.
+func sealedIn(table *ddbtest.Server) (n int) {
+	for key, row := range table.Rows() {
+		if strings.HasPrefix(key, "sealed#") && row["address"] != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// An address that could not be erased is erased by the next attempt to unblock.
+func TestUnblockErasesOrFails(t *testing.T) {
+	t.Setenv("SPENDCAP_HMAC_KEY", awstest.HMACKey)
+	table := ddbtest.New(t)
+	table.Table = "spendcap"
+	config, _ := configured(t, sealKeyPair(t))
+	spendcap := func(command string) (int, string) {
+		code, stdout, stderr := runForTest(t, command, "198.51.100.10", "--config", config, "--dynamodb-endpoint", table.URL)
+		return code, stdout + stderr
+	}
+	if code, out := spendcap("block"); code != success || sealedIn(table) != 1 {
+		t.Fatal(code, out, sealedIn(table))
+	}
+	table.Script(func(_ int, s ddbtest.Seen) ddbtest.Fault {
+		if s.Operation == "UpdateItem" {
+			return ddbtest.Denied
+		}
+		return ddbtest.Fine
+	})
+	if code, out := spendcap("unblock"); code != failure || sealedIn(table) != 1 {
+		t.Errorf("%d %s, %d sealed; want it to fail", code, out, sealedIn(table))
+	}
+	if code, out := spendcap("whois"); code != success || !strings.Contains(out, "\nblocked by ") {
+		t.Errorf("%d %s; want the caller still blocked", code, out)
+	}
+	table.Always(ddbtest.Fine)
+	if code, out := spendcap("unblock"); code != success || sealedIn(table) != 0 {
+		t.Errorf("%d %s, %d sealed; want it unblocked and none", code, out, sealedIn(table))
+	}
+}
