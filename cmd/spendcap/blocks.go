@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"text/tabwriter"
 	"time"
@@ -27,7 +28,8 @@ Lists the blocks in force by their keys: of an address ("block"), or of an item 
 budget on its day. It reads one item of the table.
 
 With --open and the private key of ` + "`spendcap seal-key`" + ` it also tells the addresses that
-were sealed, and reads one more item for each block. They are personal data.
+were sealed, and reads one more item for each block. They are personal data. It is a
+failure if one was sealed for another key; the others are told all the same.
 
 Examples:
   spendcap blocks
@@ -52,12 +54,12 @@ without --open or if none was sealed.
 				if err != nil {
 					return err
 				}
-				list, err := c.opened(ctx, s.Blocks, keyFile)
-				if err != nil {
-					return err
+				list, opening := c.opened(ctx, s.Blocks, keyFile)
+				if list == nil {
+					return opening
 				}
 				if asJSON {
-					return e.json(map[string]any{"blocks": list})
+					return errors.Join(e.json(map[string]any{"blocks": list}), opening)
 				}
 				if len(list) == 0 {
 					_, err := fmt.Fprintln(e.stdout, "Nobody is blocked.")
@@ -76,11 +78,15 @@ without --open or if none was sealed.
 					}
 					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s", b.Key, of, b.Since.Format(time.RFC3339), b.By, until(b.End(), e.now(), "with `spendcap unblock`"))
 					if keyFile != "" {
-						fmt.Fprintf(w, "\t%s", cmp.Or(b.Address, "not sealed"))
+						address := cmp.Or(b.Address, "not sealed")
+						if b.unopened {
+							address = "does not open"
+						}
+						fmt.Fprintf(w, "\t%s", address)
 					}
 					fmt.Fprintln(w)
 				}
-				return w.Flush()
+				return errors.Join(w.Flush(), opening)
 			})
 		}),
 	}

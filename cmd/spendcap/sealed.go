@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -15,14 +16,16 @@ import (
 // openedBlock is a block with the address that was sealed for it.
 type openedBlock struct {
 	control.Block
-	Address string `json:"address,omitempty"`
+	Address  string `json:"address,omitempty"`
+	unopened bool
 }
 
 func (c *controls) sealed() sealed.Store {
 	return sealeddynamo.Store{Client: c.deployment.DynamoDB, Table: c.deployment.Table}
 }
 
-// opened are the blocks, with their addresses if the file of a private key is given.
+// opened are the blocks, with their addresses if the file of a private key is given. With
+// an error there are those that could be opened, unless none could be looked for.
 func (c *controls) opened(ctx context.Context, blocks []control.Block, keyFile string) ([]openedBlock, error) {
 	list := make([]openedBlock, len(blocks))
 	for i, b := range blocks {
@@ -35,16 +38,24 @@ func (c *controls) opened(ctx context.Context, blocks []control.Block, keyFile s
 	if err != nil {
 		return nil, err
 	}
+	var unopened []error
 	for i, b := range list {
 		text, err := c.sealed().Get(ctx, sealed.NameOf(b.Block))
-		if err == nil && text != nil {
-			list[i].Address, err = key.Open(text, sealed.NameOf(b.Block))
-		}
 		if err != nil {
 			return nil, fmt.Errorf("the address of the block of key %s: %w", b.Key, err)
 		}
+		if text == nil {
+			continue
+		}
+		if list[i].Address, err = key.Open(text, sealed.NameOf(b.Block)); err != nil {
+			list[i].unopened = true
+			unopened = append(unopened, fmt.Errorf("the address of the block of key %s: %w", b.Key, err))
+		}
 	}
-	return list, nil
+	if n := len(unopened); n > 1 {
+		return list, fmt.Errorf("%w (and %d more)", unopened[0], n-1)
+	}
+	return list, errors.Join(unopened...)
 }
 
 // seal keeps the address of a caller that was blocked by it, if the file says so.

@@ -52,6 +52,38 @@ func sealedIn(table *ddbtest.Server) (n int) {
 	return n
 }
 
+// While the keys are being changed, some blocks are sealed for the old one. Each key tells
+// its own, and the command fails, so that nobody takes them for all.
+func TestOpenWithOneOfTwoKeys(t *testing.T) {
+	t.Setenv("SPENDCAP_HMAC_KEY", awstest.HMACKey)
+	table := ddbtest.New(t)
+	table.Table = "spendcap"
+	viewers := []string{"198.51.100.10", "198.51.100.11", "198.51.100.12"}
+	var files []string
+	for i, key := range []sealed.PrivateKey{sealKeyPair(t), sealKeyPair(t)} {
+		config, private := configured(t, key)
+		files = append(files, private)
+		for _, viewer := range viewers[i : i+1+i] {
+			if code, _, stderr := runForTest(t, "block", viewer, "--config", config, "--dynamodb-endpoint", table.URL); code != success {
+				t.Fatal(stderr)
+			}
+		}
+	}
+	for i, file := range files {
+		for _, form := range []string{"--json=false", "--json"} {
+			code, stdout, stderr := runForTest(t, "blocks", "--open", file, "--dynamodb-endpoint", table.URL, form)
+			for j, viewer := range viewers {
+				if strings.Contains(stdout, viewer) != ((j > 0) == (i > 0)) {
+					t.Errorf("key %d, viewer %d: %s", i, j, stdout)
+				}
+			}
+			if code != failure || !strings.Contains(stderr, "the sealed address does not open") {
+				t.Errorf("key %d: %d %s", i, code, stderr)
+			}
+		}
+	}
+}
+
 // An address that could not be erased is erased by the next attempt to unblock.
 func TestUnblockErasesOrFails(t *testing.T) {
 	t.Setenv("SPENDCAP_HMAC_KEY", awstest.HMACKey)
