@@ -30,8 +30,9 @@ const (
 // folding can only ever make one caller of two. What a provider takes for the same
 // beyond that, such as dots or what follows a plus sign, is its own business and stays.
 //
-// Refused are quoted local parts, comments, address literals, a final dot, and anything
-// above 64 bytes of local part or 254 altogether. The error wraps [caps.ErrNoIdentity].
+// Refused are quoted local parts, comments, address literals, a final dot, characters that
+// show nothing, and anything above 64 bytes of local part or 254 altogether. The error
+// wraps [caps.ErrNoIdentity].
 func Email(address string) (caps.Caller, error) {
 	address, err := canonicalEmail(address)
 	if err != nil {
@@ -82,6 +83,11 @@ func foldLocal(s string) string {
 	return norm.NFKC.String(fold.String(norm.NFKC.String(fold.String(norm.NFD.String(s)))))
 }
 
+// invisible are characters that show nothing, and that the collation of a database may
+// leave out of a comparison (the default ignorable ones of the Unicode Standard section
+// 5.21): with them, whoever types an address would have a budget for each way to hide one.
+var invisible = []*unicode.RangeTable{unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector}
+
 // checkLocal checks for a dot-string of RFC 5321 section 4.1.2, of atoms with Unicode.
 func checkLocal(local string) error {
 	switch {
@@ -92,7 +98,7 @@ func checkLocal(local string) error {
 	case strings.HasPrefix(local, ".") || strings.HasSuffix(local, ".") || strings.Contains(local, ".."):
 		return refuse(emailField, "has a dot before the @ that separates nothing")
 	case strings.ContainsFunc(local, func(r rune) bool {
-		return unicode.IsControl(r) || unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) || strings.ContainsRune(`"(),:;<>@[\]`, r)
+		return unicode.IsControl(r) || unicode.IsSpace(r) || unicode.In(r, invisible...) || strings.ContainsRune(`"(),:;<>@[\]`, r)
 	}):
 		return refuse(emailField, "has a character before the @ that belongs into quotes or nowhere")
 	}
