@@ -29,10 +29,10 @@ const (
 
 // Reads are what a scan has read so far.
 type Reads struct {
-	Pages    int     `json:"pages"`    // requests that were answered
-	Items    int64   `json:"items"`    // of all days and kinds, also those that the filter held back
-	Units    float64 `json:"units"`    // read units
-	Complete bool    `json:"-"`        // the whole table was read
+	Pages    int     `json:"pages"` // requests that were answered
+	Items    int64   `json:"items"` // of all days and kinds, also those that the filter held back
+	Units    float64 `json:"units"` // read units
+	Complete bool    `json:"-"`     // the whole table was read
 }
 
 // scan reads the table.
