@@ -94,6 +94,16 @@ func stack(w http.ResponseWriter, name string) {
 	io.WriteString(w, "</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>")
 }
 
+// TakeBack makes the version of the secret before the current one current again, as
+// moving the label AWSCURRENT does. The other one stays.
+func (a *AWS) TakeBack() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	last := len(a.tokens) - 1
+	a.tokens = append([]string{a.tokens[last]}, a.tokens[:last]...)
+	a.values = append([]string{a.values[last]}, a.values[:last]...)
+}
+
 // secret gives the value of the secret, and stores another one once for each token.
 func (a *AWS) secret(w http.ResponseWriter, action string, body []byte) {
 	var in struct{ SecretId, ClientRequestToken, SecretString string }

@@ -49,9 +49,25 @@ var ErrChanged = errors.New("somebody else has changed the secret in the meantim
 // and Secrets Manager takes each token for one value only
 // (https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_PutSecretValue.html).
 // So of two writers after one version one fails, and an attempt that is sent again does
-// nothing more.
+// nothing more. If the value of after is the current one even so, what was written in its
+// place was taken back, and another token follows.
 func (s Secret) Write(ctx context.Context, value, after string) error {
-	sum := sha256.Sum256([]byte("spendcap rotate-hmac after " + after))
+	for n := 0; ; n++ {
+		err := s.write(ctx, value, after, n)
+		if !errors.Is(err, ErrChanged) || n == maxTakenBack {
+			return err
+		}
+		if _, version, reading := s.Read(ctx); reading != nil || version != after {
+			return err
+		}
+	}
+}
+
+// maxTakenBack bounds the changes of one version that were taken back.
+const maxTakenBack = 20
+
+func (s Secret) write(ctx context.Context, value, after string, takenBack int) error {
+	sum := sha256.Sum256(fmt.Appendf(nil, "spendcap rotate-hmac %d after %s", takenBack, after))
 	_, err := s.API.PutSecretValue(ctx, &secretsmanager.PutSecretValueInput{
 		SecretId:           &s.ID,
 		ClientRequestToken: aws.String(hex.EncodeToString(sum[:])),

@@ -54,6 +54,29 @@ func TestWrite(t *testing.T) {
 	read("theirs")
 }
 
+// A change that was taken back by moving the label to the version before does not stand
+// in the way of the next one.
+func TestWriteAfterOneThatWasTakenBack(t *testing.T) {
+	aws := awstest.New(t)
+	s := secret(aws.URL, awstest.SecretARN)
+	_, first, err := s.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, value := range []string{"mine", "another", "a third"} {
+		if err := s.Write(t.Context(), value, first); err != nil {
+			t.Fatalf("%s: %v", value, err)
+		}
+		if got, version, err := s.Read(t.Context()); err != nil || got != value || version == first {
+			t.Fatalf("%q, %v; want %s", got, err, value)
+		}
+		if err := s.Write(t.Context(), "theirs", first); !errors.Is(err, secretsmanager.ErrChanged) {
+			t.Errorf("the second writer is told %v", err)
+		}
+		aws.TakeBack()
+	}
+}
+
 func TestFailures(t *testing.T) {
 	if _, _, err := secret(awstest.New(t).URL, "none").Read(t.Context()); err == nil || !strings.Contains(err.Error(), "none") {
 		t.Error(err)
