@@ -50,14 +50,18 @@ func readState(i item) (control.State, int64, error) {
 // news that nothing is set.
 var errEmpty = errors.New("the reply is not one of DynamoDB")
 
-// get reads an item, nil if there is none. An attempt gets half of the time, so that a
-// lost packet leaves some for another.
+// sender gives an attempt half of the time that ctx has, so that a lost packet leaves some
+// for another.
+func (s *Store) sender(ctx context.Context) ddb.Sender {
+	deadline, _ := ctx.Deadline()
+	return ddb.Sender{AttemptTimeout: time.Until(deadline) / 2, Backoff: ddb.FirstBackoff}
+}
+
+// get reads an item, nil if there is none.
 func (s *Store) get(ctx context.Context, key string) (found item, err error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	deadline, _ := ctx.Deadline()
-	sender := ddb.Sender{AttemptTimeout: time.Until(deadline) / 2, Backoff: ddb.FirstBackoff}
-	_, err = sender.Attempts(ctx, true, func(ctx context.Context, _ bool, once func(*dynamodb.Options)) error {
+	_, err = s.sender(ctx).Attempts(ctx, true, func(ctx context.Context, _ bool, once func(*dynamodb.Options)) error {
 		out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
 			TableName:              &s.table,
 			Key:                    item{attrKey: text(key)},

@@ -2,10 +2,12 @@ package dynamo_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/seed3e88d9a2/spendcap/internal/control"
 	"github.com/seed3e88d9a2/spendcap/internal/control/dynamo"
 	"github.com/seed3e88d9a2/spendcap/internal/ddb/ddbtest"
 )
@@ -20,6 +22,8 @@ func row(version, state string) ddbtest.Row {
 	}
 	return r
 }
+
+var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 
 const stopState = `{"stop":{"since":"2026-11-30T12:00:00Z","by":"ann"}}`
 
@@ -121,6 +125,53 @@ func TestNewRefuses(t *testing.T) {
 	} {
 		if _, err := dynamo.New(c); err == nil || err.Error() != want {
 			t.Errorf("%v; want %s", err, want)
+		}
+	}
+}
+
+// inProgress says that a transaction with the same token is still under way.
+var inProgress = ddbtest.Fault{Status: 400, Body: `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionInProgressException","message":"in progress"}`}
+
+// Whatever comes of the reply, a write tells the truth: written, not written because
+// somebody else was first, certainly not written, or unknown.
+func TestWriteOnTheWire(t *testing.T) {
+	stop := control.State{Stop: &control.Stop{Since: noon, By: "ann"}}
+	record := control.Record{Version: 1, ID: "the first", At: noon, By: "ann", Action: control.ActionStop, New: stop}
+	for name, c := range map[string]struct {
+		always  bool
+		fault   ddbtest.Fault
+		written bool
+		err     string // a part of it; empty: none
+		unknown bool
+		landed  bool
+	}{
+		"fine":                       {fault: ddbtest.Fine, written: true, landed: true},
+		"the reply is lost":          {fault: ddbtest.Lost, written: true, landed: true},
+		"the request is lost":        {fault: ddbtest.NeverCame, written: true, landed: true},
+		"applied, and yet 500":       {fault: ddbtest.Late500, written: true, landed: true},
+		"not applied, 500":           {fault: ddbtest.Status500, written: true, landed: true},
+		"throttled":                  {fault: ddbtest.Throttled, written: true, landed: true},
+		"HTML, applied":              {fault: ddbtest.HTML, written: true, landed: true},
+		"an empty 200, not applied":  {fault: ddbtest.Fault{Skip: true, Body: `{}`}, written: true, landed: true},
+		"never more than that":       {always: true, fault: ddbtest.Fault{Skip: true, Body: `{}`}, err: "not one of DynamoDB", unknown: true},
+		"in progress, and applied":   {fault: inProgress, written: true, landed: true},
+		"never more than 500":        {always: true, fault: ddbtest.Status500, err: "oops", unknown: true},
+		"in progress and not landed": {always: true, fault: ddbtest.Fault{Status: 400, Skip: true, Body: inProgress.Body}, err: "still under way", unknown: true},
+		"denied":                     {always: true, fault: ddbtest.Denied, err: "not authorized"},
+	} {
+		store, server := newStore(t)
+		server.Script(func(n int, s ddbtest.Seen) ddbtest.Fault {
+			if s.Operation == "TransactWriteItems" && (n == 0 || c.always) {
+				return c.fault
+			}
+			return ddbtest.Fine
+		})
+		written, err := store.Write(t.Context(), 0, stop, record)
+		if written != c.written || (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) || errors.Is(err, control.ErrUnknownOutcome) != c.unknown {
+			t.Errorf("%s: %t, %v", name, written, err)
+		}
+		if s, _, err := store.Read(t.Context()); err != nil || (s.Stop != nil) != c.landed {
+			t.Errorf("%s: then the state is %+v, %v", name, s, err)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
 
 	"github.com/seed3e88d9a2/spendcap/internal/control"
 	"github.com/seed3e88d9a2/spendcap/internal/ddb"
@@ -38,13 +37,14 @@ func (s *Store) Write(ctx context.Context, version int64, state control.State, r
 		put.ConditionExpression = aws.String("version = :version")
 		put.ExpressionAttributeValues = item{":version": number(version)}
 	}
-	_, err = s.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
-		// The SDK's retries are the same transaction to DynamoDB.
+	unsure, err := s.send(ctx, &dynamodb.TransactWriteItemsInput{
+		// All attempts are the same transaction to DynamoDB.
 		ClientRequestToken: &r.ID,
 		TransactItems: []types.TransactWriteItem{{Put: put}, {Put: &types.Put{
 			TableName: &s.table,
 			Item:      item{attrKey: text(keyOfChange(r.Version)), attrID: text(r.ID), attrChange: text(string(change))},
 		}}},
+		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	})
 	if err == nil {
 		return true, nil
@@ -55,10 +55,25 @@ func (s *Store) Write(ctx context.Context, version int64, state control.State, r
 		return false, nil
 	}
 	err = ddb.Explain(s.table, "TransactWriteItems", err)
-	if api := (smithy.APIError)(nil); errors.As(err, &api) && api.ErrorFault() == smithy.FaultClient {
+	if !unsure {
 		return false, err
 	}
 	return false, fmt.Errorf("%w: %w", control.ErrUnknownOutcome, err)
+}
+
+// send makes attempts at a transaction. unsure tells whether one of them may have been
+// applied, now or later.
+func (s *Store) send(ctx context.Context, in *dynamodb.TransactWriteItemsInput) (unsure bool, err error) {
+	return s.sender(ctx).Attempts(ctx, true, func(ctx context.Context, _ bool, once func(*dynamodb.Options)) error {
+		out, err := s.client.TransactWriteItems(ctx, in, once)
+		if running := (*types.TransactionInProgressException)(nil); errors.As(err, &running) {
+			return errors.New("an earlier attempt is still under way") // and no answer to this one
+		}
+		if err == nil && len(out.ConsumedCapacity) == 0 {
+			err = errEmpty
+		}
+		return err
+	})
 }
 
 // lost tells whether another writer was first, or is at work.

@@ -18,7 +18,7 @@ type Put struct {
 func (r *Request) transact(rows map[string]Row, done map[string]bool) (body any, err error) {
 	defer recoverFailure(&err)
 	if r.ClientRequestToken != "" && done[r.ClientRequestToken] {
-		return map[string]any{}, nil
+		return r.transacted(), nil
 	}
 	reasons, canceled := []map[string]string{}, false
 	for _, t := range r.TransactItems {
@@ -46,7 +46,15 @@ func (r *Request) transact(rows map[string]Row, done map[string]bool) (body any,
 		rows[t.Put.Item[attrKey]["S"]] = maps.Clone(t.Put.Item)
 	}
 	done[r.ClientRequestToken] = true
-	return map[string]any{}, nil
+	return r.transacted(), nil
+}
+
+// transacted is the body of a transaction that was applied.
+func (r *Request) transacted() any {
+	if r.ReturnConsumedCapacity != "TOTAL" {
+		return map[string]any{}
+	}
+	return map[string]any{"ConsumedCapacity": []any{map[string]any{"TableName": r.TransactItems[0].Put.TableName, "CapacityUnits": 4}}}
 }
 
 // batch returns the body of a BatchGetItem's answer.
