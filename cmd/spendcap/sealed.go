@@ -68,7 +68,8 @@ func (c *controls) seal(ctx context.Context, cfg *config.Config, b control.Block
 		err = c.sealed().Put(ctx, sealed.NameOf(b), text, b.End())
 	}
 	if err != nil {
-		return fmt.Errorf("the caller is blocked, and its address could not be sealed: %w", err)
+		// Not wrapped: what explains an error leaves out what stands before it, and this has to be told.
+		return fmt.Errorf("the caller is blocked, and its address could not be sealed: %v", err)
 	}
 	return nil
 }

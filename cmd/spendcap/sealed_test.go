@@ -84,6 +84,24 @@ func TestOpenWithOneOfTwoKeys(t *testing.T) {
 	}
 }
 
+// What is wrong with the sealing does not hide that the caller is blocked.
+func TestBlockedAndNotSealed(t *testing.T) {
+	t.Setenv("SPENDCAP_HMAC_KEY", awstest.HMACKey)
+	table := ddbtest.New(t)
+	table.Table = "spendcap"
+	config, _ := configured(t, sealKeyPair(t))
+	table.Script(func(_ int, s ddbtest.Seen) ddbtest.Fault {
+		if s.Operation == "UpdateItem" {
+			return ddbtest.Denied
+		}
+		return ddbtest.Fine
+	})
+	code, _, stderr := runForTest(t, "block", "198.51.100.10", "--config", config, "--dynamodb-endpoint", table.URL)
+	if code != failure || !strings.Contains(stderr, "the caller is blocked, and its address could not be sealed: ") || !strings.Contains(stderr, "dynamodb:UpdateItem") || strings.Contains(stderr, "198.51") {
+		t.Errorf("%d %s", code, stderr)
+	}
+}
+
 // An address that could not be erased is erased by the next attempt to unblock.
 func TestUnblockErasesOrFails(t *testing.T) {
 	t.Setenv("SPENDCAP_HMAC_KEY", awstest.HMACKey)
