@@ -42,16 +42,16 @@ func Example() {
 	// Without caps      $0.077890  the same requests, all admitted that have a price
 	//
 	// Admitted          317        76 %
-	// Refused           99         23 %
+	// Refused           99         24 %
 	//   caller's cap    65         65 no call left; first at 08:55:02
 	//   ceiling         30         30 not enough dollars left; first at 17:39:16
 	//   too large       4
 	//   unknown model   0
 	//
 	// Callers refused
-	//   by their cap    6          3 %
-	//   by the ceiling  27         16 %
-	//   every time      11         6 %
+	//   by their cap    6          4 %
+	//   by the ceiling  27         17 %
+	//   every time      11         7 %
 	//
 	//  $0.060000 |------------------------------------------------
 	//            |                                            :

@@ -76,7 +76,11 @@ func percent(n, of int) string {
 	if n > 0 && n*100 < of {
 		return "under 1 %"
 	}
-	return fmt.Sprintf("%d %%", n*100/of)
+	rounded := (n*100 + of/2) / of
+	if n < of && rounded == 100 {
+		return "over 99 %"
+	}
+	return fmt.Sprintf("%d %%", rounded)
 }
 
 // by tells which part of a cap refused, and when first.

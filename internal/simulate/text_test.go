@@ -207,3 +207,17 @@ func TestWriteError(t *testing.T) {
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errDisk }
+
+// What is not all is not 100 %, and what is not nothing not 0 %.
+func TestPercent(t *testing.T) {
+	for _, test := range []struct {
+		n, of int
+		want  string
+	}{
+		{0, 0, ""}, {0, 7, "0 %"}, {1, 1000, "under 1 %"}, {317, 416, "76 %"}, {99, 416, "24 %"}, {999, 1000, "over 99 %"}, {7, 7, "100 %"},
+	} {
+		if got := percent(test.n, test.of); got != test.want {
+			t.Errorf("%d of %d: %q, want %q", test.n, test.of, got, test.want)
+		}
+	}
+}
