@@ -56,6 +56,10 @@ func (p *problems) syntax(err error) {
 		line, _ = strconv.Atoi(m[1]) // 0 where the parser names no line
 		text = text[len(m[0]):]
 	}
+	switch text {
+	case "did not find expected key", "did not find expected '-' indicator":
+		text += ": here or further down a line is not indented like its neighbours, or a quote is not closed"
+	}
 	p.add(line, "", "not valid YAML: %s", text)
 }
 

@@ -22,6 +22,7 @@ var refused = []struct{ name, text, want string }{
 	{"two documents", "demo: {calls: 1}\n---\ndemo: {calls: 2}\n", "line 2: a second document starts here: keep everything in one, without ---"},
 	{"a broken second document", "demo: {calls: 1}\n---\na: b: c\n", "line 3: not valid YAML: mapping values are not allowed in this context"},
 	{"no YAML", "demo: {calls: 1\n", "line 1: not valid YAML: did not find expected ',' or '}'"},
+	{"a key too far in", "demo: {calls: 1}\nllm:\n  provider: demo\n max_input_bytes: 1\n", "line 3: not valid YAML: did not find expected key: here or further down a line is not indented like its neighbours, or a quote is not closed"},
 	{"a tab", "demo:\n\tcalls: 1\n", "line 2: not valid YAML: found character that cannot start any token"},
 	{"a control character", "demo: {calls: \x01}\n", "not valid YAML: control characters are not allowed"},
 	{"not UTF-8", "demo: {calls: \xff}\n", "not valid YAML: invalid leading UTF-8 octet"},
