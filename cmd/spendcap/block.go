@@ -18,10 +18,14 @@ import (
 // addressHelp is what the commands that take an address say of it.
 const addressHelp = `
 ADDRESS is an IPv4 or IPv6 address, or a prefix as wide as the file counts, such as
-2001:db8::/64. It is turned into a key on this machine. The secret
-for that comes from SPENDCAP_HMAC_KEY, or --hmac-secret, or the stack's secret in
-Secrets Manager (secretsmanager:GetSecretValue), or a local system's table. KEY is a
-caller key of today, 32 hexadecimal digits, as ` + "`spendcap status`" + ` shows them.
+2001:db8::/64. It is turned into a key on this machine. The secret for that comes from
+SPENDCAP_HMAC_KEY, or --hmac-secret, or the stack's secret in Secrets Manager
+(secretsmanager:GetSecretValue), or a local system's table.
+`
+
+// keyHelp is what those that also take a key say of it.
+const keyHelp = `
+KEY is a caller key of today, 32 hexadecimal digits, as ` + "`spendcap status`" + ` shows them.
 `
 
 // block refuses one caller.
@@ -42,7 +46,7 @@ deployment. A block of an ADDRESS lasts until ` + "`spendcap unblock`" + `, or f
 Blocking again changes the time. There are at most 1,000 blocks. If an ADDRESS has called
 nothing today, it is blocked all the same, and standard error says so: the secret may not
 be the deployment's.
-` + addressHelp + `
+` + addressHelp + keyHelp + `
 If the file has sealed_addresses, the address is stored beside the block, sealed for
 whoever has the private key of ` + "`spendcap seal-key`" + `, until the block ends; of a KEY it is the
 address from which the caller calls next (docs/privacy.md). Otherwise it is not stored.

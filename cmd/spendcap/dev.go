@@ -103,7 +103,7 @@ func runDev(ctx context.Context, e env, o devOptions) error {
 		}
 		if secrets.HMACKeyDrawn {
 			if secrets.HMACKey, err = deployment.ShareLocalKey(ctx, stores.client, stores.table, secrets.HMACKey); err != nil {
-				return fmt.Errorf("-dynamodb-endpoint %s: %w", o.endpoint, err)
+				return deployment.ExplainLocal(o.endpoint, err)
 			}
 		}
 		counts = "in table " + o.table + " at " + o.endpoint

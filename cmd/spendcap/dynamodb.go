@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -35,9 +34,12 @@ type stores struct {
 // dynamoStores returns stores in a DynamoDB that runs at endpoint on this machine,
 // which takes any credentials, and creates the table if it is missing.
 func dynamoStores(ctx context.Context, endpoint, table string) (s stores, err error) {
-	client := deployment.LocalClient(endpoint)
+	client, err := deployment.LocalClient(endpoint)
+	if err != nil {
+		return s, err
+	}
 	if err := dynamo.CreateTable(ctx, client, table); err != nil {
-		return s, fmt.Errorf("-dynamodb-endpoint %s: %w", endpoint, err)
+		return s, deployment.ExplainLocal(endpoint, err)
 	}
 	if s.counts, err = dynamo.New(dynamo.Config{Client: client, Table: table}); err != nil {
 		return s, err

@@ -52,7 +52,7 @@ JSON of what is in force: {"day", "budgets": [{"budget", "file": {"calls", "usd"
 `,
 		Flags: append([]cli.Flag{
 			configFlag(&o.file),
-			&cli.Int64Flag{Name: "calls", Destination: &o.calls, Usage: "`N` calls a day"},
+			&cli.Int64Flag{Name: "calls", Destination: &o.calls, HideDefault: true, Usage: "`N` calls a day"},
 			&cli.StringFlag{Name: "usd", Destination: &o.usd, Usage: "dollars a day, a decimal `X` such as 0.05"},
 			&cli.BoolFlag{Name: "today", Destination: &o.today, Usage: "for the UTC day of today; that is so if nothing is said"},
 			&cli.BoolFlag{Name: "until-further-notice", Destination: &o.lasting, Usage: "until it is cleared or changed"},

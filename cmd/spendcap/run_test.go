@@ -32,7 +32,7 @@ func TestExitCodes(t *testing.T) {
 		{"prices -json=maybe", wrongUsage, "", `invalid value "maybe" for flag -json`},
 		{"prices surplus -config ../../spendcap.yaml", wrongUsage, "", `unexpected argument "surplus"`},
 		{"prices -config missing.yaml", failure, "", "spendcap prices: missing.yaml: there is no such file"},
-		{"smoke https://example.com", wrongUsage, "", "the site's URL and -origin are needed"},
+		{"smoke https://example.com", wrongUsage, "", "the site's URL and --origin are needed"},
 		{"demo -origin http://127.0.0.1:1 http://127.0.0.1:1", failure, "", "is the system running?"},
 		{"demo http://127.0.0.1:1 -origin http://127.0.0.1:1", failure, "", "is the system running?"},
 		{"completion bash", success, "complete -o bashdefault", ""},

@@ -28,9 +28,9 @@ func listen(addr, flag string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s is taken by another program; choose another address with -%s HOST:PORT", addr, flag)
+		return nil, fmt.Errorf("%s is taken already: choose another address with --%s HOST:PORT", addr, flag)
 	case err != nil:
-		return nil, fmt.Errorf("-%s: %w", flag, err)
+		return nil, fmt.Errorf("--%s: %w: give HOST:PORT, such as 127.0.0.1:9080", flag, err)
 	}
 	return l, nil
 }

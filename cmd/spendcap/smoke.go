@@ -37,7 +37,7 @@ JSON: {"ok": bool, "promises": [{"promise", "verdict": "pass" | "fail" | "not tr
 		},
 		Action: arguments(0, []string{"URL"}, func(ctx context.Context, cmd *cli.Command) error {
 			if !cmd.Args().Present() || origin == "" {
-				return misuse(cmd, "the site's URL and -origin are needed")
+				return misuse(cmd, "the site's URL and --origin are needed")
 			}
 			promises := []smoke.Promise{}
 			ok, err := smoke.Run(ctx, cmd.Args().First(), origin, func(p smoke.Promise) error {

@@ -29,7 +29,7 @@ func unblock(e env) *cli.Command {
 Takes every block of the caller back: with an ADDRESS those by address and by a key of
 today, with a KEY the one that has it, as ` + "`spendcap blocks`" + ` shows it. It takes hold within
 five seconds. It is a failure if the caller is not blocked.
-` + addressHelp + `
+` + addressHelp + keyHelp + `
 It reads one item of the table twice and writes two, and one more for each block, to
 erase the address if one was sealed for it (docs/privacy.md).
 

@@ -51,6 +51,9 @@ JSON: {"countedAs", "day", "budgets": [{"budget", "key", "cap": {"calls", "usd"}
 					return misuse(cmd, "--day: %w", err)
 				}
 			}
+			if operator.IsKey(cmd.Args().First()) {
+				return misuse(cmd, "an ADDRESS is wanted: what a key stands for cannot be told from it, and `spendcap status` has what it used")
+			}
 			return find(ctx, e, o, func(d *deployment.Deployment) error {
 				cfg, err := config.LoadFile(file)
 				if err != nil {

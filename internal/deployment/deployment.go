@@ -15,6 +15,7 @@ import (
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/seed3e88d9a2/spendcap/caps/dynamo"
 )
@@ -82,33 +83,36 @@ func Find(ctx context.Context, o Options) (*Deployment, error) {
 
 func (d *Deployment) local() error {
 	o := d.options
-	if u, err := url.Parse(o.Endpoint); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return fmt.Errorf("--dynamodb-endpoint %s is not a URL such as http://127.0.0.1:8000", o.Endpoint)
-	}
 	if o.Profile != "" || o.Region != "" || o.Stack != "" || o.HMACSecret != "" {
 		return errors.New("--dynamodb-endpoint is a system on this machine: leave out --profile, --region, --stack and --hmac-secret, which are of AWS")
 	}
 	if d.Table == "" {
 		d.Table = LocalTable
 	}
-	d.DynamoDB = LocalClient(o.Endpoint)
-	return nil
+	var err error
+	d.DynamoDB, err = LocalClient(o.Endpoint)
+	return err
 }
 
-// LocalClient is a client of a DynamoDB on this machine, which takes any credentials.
-func LocalClient(endpoint string) *dynamodb.Client {
+// LocalClient is a client of a DynamoDB on this machine, which takes any credentials. What
+// is not a URL is an error.
+func LocalClient(endpoint string) (*dynamodb.Client, error) {
+	if u, err := url.Parse(endpoint); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("--dynamodb-endpoint %s is not a URL such as http://127.0.0.1:8000", endpoint)
+	}
 	return dynamodb.New(dynamodb.Options{
 		Region:           "us-east-1",
 		BaseEndpoint:     aws.String(endpoint),
 		Credentials:      credentials.NewStaticCredentialsProvider("local", "local", ""),
 		RetryMaxAttempts: localAttempts,
 		HTTPClient:       awshttp.NewBuildableClient().WithTimeout(requestTimeout),
-	})
+	}), nil
 }
 
 func (d *Deployment) inAWS(ctx context.Context) error {
 	options := []func(*awsconfig.LoadOptions) error{
 		awsconfig.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(requestTimeout)),
+		awsconfig.WithLogger(logging.Nop{}), // what matters comes back as an error
 		awsconfig.WithRetryer(func() aws.Retryer {
 			return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts = attempts })
 		}),

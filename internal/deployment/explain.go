@@ -32,9 +32,18 @@ func (d *Deployment) Explain(err error) error {
 	case errors.As(err, &missing):
 		return because("there is no table %q in %s: give --table, --region or --profile, or leave --table out to find it by the stack", d.Table, d.aws.Region)
 	case errors.Is(err, syscall.ECONNREFUSED) && endpoint != "":
-		return because("nothing answers at --dynamodb-endpoint %s: is it running?", endpoint)
+		return ExplainLocal(endpoint, err)
 	case errors.As(err, &api) && api.ErrorCode() == "AccessDeniedException":
 		return because("AWS does not allow it: %s (the command's --help has the permissions that it needs)", api.ErrorMessage())
 	}
 	return err
+}
+
+// ExplainLocal returns the error of a request to a DynamoDB on this machine, with what can
+// be done about it if that is known.
+func ExplainLocal(endpoint string, err error) error {
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return &explained{fmt.Sprintf("nothing answers at --dynamodb-endpoint %s: is it running?", endpoint), err}
+	}
+	return fmt.Errorf("--dynamodb-endpoint %s: %w", endpoint, err)
 }
