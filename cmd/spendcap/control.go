@@ -42,7 +42,11 @@ func (c *controls) operator(ctx context.Context, as string, budgets []caps.Budge
 	if as == "" {
 		as = c.deployment.Who(ctx)
 	}
-	return control.NewOperator(control.OperatorConfig{Store: c.store, By: as, Budgets: budgets, Now: c.now})
+	op, err := control.NewOperator(control.OperatorConfig{Store: c.store, By: as, Budgets: budgets, Now: c.now})
+	if err != nil {
+		err = fmt.Errorf("%w: --as gives another name", err)
+	}
+	return op, err
 }
 
 // changed is what a change prints as JSON.
