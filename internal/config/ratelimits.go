@@ -7,6 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/seed3e88d9a2/spendcap/caps"
 	"github.com/seed3e88d9a2/spendcap/internal/endpoint"
 	"github.com/seed3e88d9a2/spendcap/ratelimit"
 )
@@ -31,6 +32,10 @@ func (s section) rateLimits(c *Config) {
 			s.at(n, index("rate_limits", i)+".name", "%s is the name of the rule in line %d too: rules of one name would share their counts", quote(rule.Name), line)
 			continue
 		}
+		if isOfACap(rule.Name) {
+			s.at(n, index("rate_limits", i)+".name", "%s is what the headers of answers call a cap: take another name", quote(rule.Name))
+			continue
+		}
 		lines[rule.Name] = n.Line
 		if c.RateLimits == nil {
 			c.RateLimits = make(map[string][]ratelimit.Rule)
@@ -39,6 +44,14 @@ func (s section) rateLimits(c *Config) {
 			c.RateLimits[path] = append(c.RateLimits[path], rule)
 		}
 	}
+}
+
+// isOfACap tells whether a name is one of those by which the headers RateLimit and
+// RateLimit-Policy, whose lists have each name once, tell of the caps.
+func isOfACap(name string) bool {
+	scope, unit, _ := strings.Cut(name, "-")
+	scopes := []caps.Scope{caps.ScopeCaller, caps.ScopeAddress, caps.ScopeGlobal}
+	return slices.Contains(scopes, caps.Scope(scope)) && (unit == "calls" || unit == "usd")
 }
 
 // rateLimit reads one rule and the paths that it is for.

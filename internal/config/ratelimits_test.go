@@ -52,6 +52,7 @@ func TestRateLimitsRefused(t *testing.T) {
 		"name: burst -> name: Burst":           `rate_limits[0]: a name has lower-case letters, digits and hyphens, a letter first, 40 at most`,
 		"name: burst -> name: 1":               `rate_limits[0].name: "1" is not read as text: put it in quotes`,
 		"name: burst, -> ":                     `rate_limits[0].name: missing: write what the limit is called in the headers of answers, such as burst`,
+		"name: burst -> name: global-usd":      `rate_limits[0].name: "global-usd" is what the headers of answers call a cap: take another name`,
 		"requests: 10 -> requests: 0":          `rate_limits[0].requests: "0" is not between 1 and 1000`,
 		"requests: 10 -> requests: 1001":       `rate_limits[0].requests: "1001" is not between 1 and 1000`,
 		"requests: 10 -> requests: ten":        `rate_limits[0].requests: "ten" is not a whole number: write digits only, without a leading zero, such as 10`,
