@@ -15,6 +15,10 @@ import (
 // mostRules bounds the list. Each rule of a path is a store call of each of its requests.
 const mostRules = 20
 
+// mostRateLimitBudget bounds the time that the store of a rule gets: a request that waits
+// for it has less of the function's time for its paid call.
+const mostRateLimitBudget = 2 * time.Second
+
 // rateLimits reads the limits on bursts.
 func (s section) rateLimits(c *Config) {
 	lines := make(map[string]int) // of the names
@@ -74,7 +78,7 @@ func (p *problems) rateLimit(n *yaml.Node, field string) (rule ratelimit.Rule, p
 		rule.WhenDown = group.policy("when_down")
 	}
 	if group.has("budget") {
-		rule.Budget = group.duration("budget", time.Millisecond, ratelimit.MaxBudget)
+		rule.Budget = group.duration("budget", time.Millisecond, mostRateLimitBudget)
 	}
 	if group.required("paths", "list the paths that it is for, such as /api/v1/*") {
 		paths = group.paths("paths")
