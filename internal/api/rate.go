@@ -85,6 +85,9 @@ func (r *request) addRate(a *answer) {
 		return
 	}
 	for name, value := range r.rate.Header() {
+		if name == "Retry-After" && a.status != 429 {
+			continue // nobody knows when the store can be asked again
+		}
 		if there := a.headers[name]; there != "" {
 			if name == "Retry-After" {
 				continue

@@ -175,8 +175,8 @@ func TestRateLimitDown(t *testing.T) {
 			if log := p.log.String(); !strings.Contains(log, c.logs) || strings.Contains(log, "198.51.100") {
 				t.Errorf("%s: the log is %s", c.name, log)
 			}
-			if c.status == 503 && c.rates && !c.caps && res.Headers["Retry-After"] != "1" {
-				t.Errorf("%s: Retry-After %q", c.name, res.Headers["Retry-After"])
+			if wait := res.Headers["Retry-After"]; wait != "" {
+				t.Errorf("%s: Retry-After %q, which is for 429", c.name, wait)
 			}
 		}
 	}
