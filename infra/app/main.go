@@ -20,12 +20,13 @@ func main() {
 
 func run() int {
 	app := awscdk.NewApp(nil)
-	name, props, err := read(func(key string) any { return app.Node().TryGetContext(&key) })
+	context, _ := app.Node().GetAllContext(nil).(map[string]any)
+	name, props, err := read(context)
 	if err == nil {
 		_, _, err = infra.NewStack(app, name, props)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
+		fmt.Fprintln(os.Stderr, contextNames.Replace(err.Error()))
 		return 1
 	}
 	app.Synth(nil)

@@ -3,17 +3,26 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/seed3e88d9a2/spendcap/infra"
 )
 
+// prefix begins the names of our context values; the CDK has others.
+const prefix = "spendcap:"
+
 // read turns context values into settings. A value comes as text from the command line
-// and as any kind of JSON from cdk.json.
-func read(context func(string) any) (stack string, p *infra.Props, err error) {
+// and as any kind of JSON from cdk.json. A name that is not known is an error: misspelt,
+// the setting would silently be another.
+func read(context map[string]any) (stack string, p *infra.Props, err error) {
 	var errs []error
+	known := map[string]bool{}
 	text := func(key string) string {
-		if v := context("spendcap:" + key); v != nil {
+		known[prefix+key] = true
+		if v := context[prefix+key]; v != nil {
 			return fmt.Sprint(v)
 		}
 		return ""
@@ -59,5 +68,25 @@ func read(context func(string) any) (stack string, p *infra.Props, err error) {
 	if stack = text("stack"); stack == "" {
 		stack = "spendcap"
 	}
+	for _, name := range slices.Sorted(maps.Keys(context)) {
+		if strings.HasPrefix(name, prefix) && !known[name] {
+			errs = append(errs, fmt.Errorf("the context value %s is not known: docs/deploy.md has those there are", name))
+		}
+	}
 	return stack, p, errors.Join(errs...)
 }
+
+// contextNames puts the names that this program's user writes into what [infra] says of
+// its fields.
+var contextNames = strings.NewReplacer(
+	"infra.Props.AlarmEmail", prefix+"alarmEmail",
+	"infra.Props.Architecture", prefix+"architecture",
+	"infra.Props.Existing.DistributionID", prefix+"existingDistribution",
+	"infra.Props.Existing.URL", prefix+"existingUrl",
+	"infra.Props.LogDays", prefix+"logDays",
+	"infra.Props.MonthlyBudgetUSD", prefix+"monthlyBudgetUsd",
+	"infra.Props.ProviderSecretARN", prefix+"providerSecretArn",
+	"infra.Props.RequestsPerSecond and Burst", prefix+"requestsPerSecond and "+prefix+"burst",
+	"infra.Props.RotationDays", prefix+"rotationDays",
+	"infra.Props.Service", prefix+"service",
+)
