@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/seed3e88d9a2/spendcap/internal/refusal"
 )
@@ -18,7 +19,8 @@ func (e *Error) Error() string {
 	if e.Down {
 		return fmt.Sprintf("rate limit %s: the store cannot be asked, and the rule refuses then", e.Rule.Name)
 	}
-	return fmt.Sprintf("rate limit %s: %d requests in %v are used up for another %v", e.Rule.Name, e.Rule.Requests, e.Rule.Window, e.RetryAfter)
+	wait := time.Duration(refusal.Seconds(e.RetryAfter)) * time.Second
+	return fmt.Sprintf("rate limit %s: %d requests in %v are used up for another %v", e.Rule.Name, e.Rule.Requests, e.Rule.Window, wait)
 }
 
 // Sentence tells a person what to do. The wait is rounded up.

@@ -20,9 +20,9 @@ func TestError(t *testing.T) {
 		retry    string
 	}{
 		{ratelimit.Decision{Rule: rule, ResetAfter: 2*time.Minute + time.Millisecond, RetryAfter: 2*time.Minute + time.Millisecond},
-			"rate limit login-email: 3 requests in 15m0s are used up for another 2m0.001s", "Too many requests. Try again in 3 minutes.", "121"},
+			"rate limit login-email: 3 requests in 15m0s are used up for another 2m1s", "Too many requests. Try again in 3 minutes.", "121"},
 		{ratelimit.Decision{Rule: rule, ResetAfter: time.Millisecond, RetryAfter: time.Millisecond},
-			"rate limit login-email: 3 requests in 15m0s are used up for another 1ms", "Too many requests. Try again in 1 second.", "1"},
+			"rate limit login-email: 3 requests in 15m0s are used up for another 1s", "Too many requests. Try again in 1 second.", "1"},
 		{ratelimit.Decision{Rule: rule, Down: true},
 			"rate limit login-email: the store cannot be asked, and the rule refuses then", "This cannot be checked right now. Try again in a moment.", "1"},
 	} {
