@@ -67,7 +67,7 @@ func TestRateLimitsRefused(t *testing.T) {
 		"when_down: refuse -> when_down: open": `rate_limits[0].when_down: "open" is neither allow nor refuse`,
 		"when_down: refuse -> when_down: ~":    `rate_limits[0].when_down: nothing stands where a text has to`,
 		"when_down: refuse, -> ":               `rate_limits[0].when_down: missing: write allow or refuse: what becomes of a request when the store cannot be asked`,
-		"name: burst -> budget: 3s, name: b":  `rate_limits[0].budget: "3s" is not between 1ms and 2s`,
+		"name: burst -> budget: 3s, name: b":   `rate_limits[0].budget: "3s" is not between 1ms and 2s`,
 		"name: burst -> budgets: 1s, name: b":  `rate_limits[0].budgets: unknown key: known here are name, requests, window, when_down, budget, paths`,
 		", paths: [/api/v1/*] -> ":             `rate_limits[0].paths: missing: list the paths that it is for, such as /api/v1/*`,
 		"[/api/v1/*] -> []":                    `rate_limits[0].paths: is empty: list the paths that it is for`,
