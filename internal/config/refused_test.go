@@ -29,6 +29,7 @@ var refused = []struct{ name, text, want string }{
 	{"very deep", strings.Repeat("[", 20_000), "not valid YAML: exceeded max depth of 10000"},
 	{"nothing to guard", "caps: {caller: {calls: 1}, global: {calls: 1}}\n", "line 1: neither llm nor demo is given: there is nothing to guard"},
 
+	{"decimal comma in a row", "demo: {calls: 1,5}\n", "line 1: demo.5: unknown key: if it is the end of an amount, write a point in it and not a comma, such as 0.05"},
 	{"unknown key", "demo: {calls: 1}\ndemos: 1\n", "line 2: demos: unknown key: known here are " + top},
 	{"unknown key inside", "demo: {calls: 1, usd: 1}\n", "line 1: demo.usd: unknown key: known here are calls"},
 	{"another case", "Demo: {calls: 1}\ndemo: {calls: 1}\n", "line 1: Demo: unknown key: known here are " + top},

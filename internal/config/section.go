@@ -69,6 +69,10 @@ func unknown(key string, known []string) string {
 	case "api_key", "apikey", "key", "secret", "token", "password", "hmac_key", "origin_secret":
 		return "unknown key: secrets do not belong in this file, they come from the environment or from Secrets Manager"
 	}
+	if strings.Trim(key, "0123456789") == "" {
+		// {usd: 0,05} has the keys usd and 05.
+		return "unknown key: if it is the end of an amount, write a point in it and not a comma, such as 0.05"
+	}
 	return "unknown key: known here are " + strings.Join(known, ", ")
 }
 
