@@ -352,10 +352,11 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// TestAnyAccountAndRegion: nothing in the template belongs to one of them.
+// TestAnyAccountAndRegion: nothing in the template belongs to one of them. Twelve digits
+// within a longer word are a piece of a digest.
 func TestAnyAccountAndRegion(t *testing.T) {
 	s := regexp.MustCompile(`cdk-hnb659fds-[^"]*`).ReplaceAllString(text(plainTemplate(t)), "")
-	if found := regexp.MustCompile(`[0-9]{12}|(us|eu|ap)-[a-z]+-[0-9]`).FindString(s); found != "" {
+	if found := regexp.MustCompile(`\b[0-9]{12}\b|(us|eu|ap)-[a-z]+-[0-9]`).FindString(s); found != "" {
 		t.Errorf("the template has %s", found)
 	}
 }
