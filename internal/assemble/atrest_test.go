@@ -24,7 +24,6 @@ import (
 	claims "github.com/seed3e88d9a2/spendcap/internal/idempotency/dynamo"
 	"github.com/seed3e88d9a2/spendcap/internal/metrics"
 	"github.com/seed3e88d9a2/spendcap/llm/openai"
-	"github.com/seed3e88d9a2/spendcap/originlock"
 	rates "github.com/seed3e88d9a2/spendcap/ratelimit/dynamo"
 )
 
@@ -94,14 +93,7 @@ llm:
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := originlock.NewStatic(originSecret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lock, err := originlock.New(t.Context(), originlock.Config{Source: source, Now: noon})
-	if err != nil {
-		t.Fatal(err)
-	}
+	lock := testLock(t, noon)
 	bursts, err := rates.New(rates.Config{Client: table.Client(), Table: "spendcap"})
 	if err != nil {
 		t.Fatal(err)

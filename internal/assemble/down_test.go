@@ -14,7 +14,6 @@ import (
 	controlmemory "github.com/seed3e88d9a2/spendcap/internal/control/memory"
 	"github.com/seed3e88d9a2/spendcap/internal/ddb/ddbtest"
 	claims "github.com/seed3e88d9a2/spendcap/internal/idempotency/memory"
-	"github.com/seed3e88d9a2/spendcap/originlock"
 	rates "github.com/seed3e88d9a2/spendcap/ratelimit/dynamo"
 )
 
@@ -44,14 +43,7 @@ llm:
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := originlock.NewStatic(originSecret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lock, err := originlock.New(t.Context(), originlock.Config{Source: source, Now: noon})
-	if err != nil {
-		t.Fatal(err)
-	}
+	lock := testLock(t, noon)
 	log, bill = new(written), new(caps.MicroUSD)
 	handler, err = assemble.Handler(assemble.Parts{
 		Config: cfg, Store: counts, Claims: claims.New(), Rates: bursts, Control: new(controlmemory.Store), Lock: lock, Keyer: testKeyer(t),

@@ -19,7 +19,6 @@ import (
 	"github.com/seed3e88d9a2/spendcap/internal/control"
 	controlmemory "github.com/seed3e88d9a2/spendcap/internal/control/memory"
 	claimsmemory "github.com/seed3e88d9a2/spendcap/internal/idempotency/memory"
-	"github.com/seed3e88d9a2/spendcap/originlock"
 )
 
 // keyedSystem is an instance whose provider has a key that read gets, and an upstream
@@ -54,14 +53,7 @@ func newKeyedSystem(t *testing.T, read func(*keyedSystem) (string, error)) *keye
 	if s.Operator, err = control.NewOperator(control.OperatorConfig{Store: controls, By: "ann", Now: clock}); err != nil {
 		t.Fatal(err)
 	}
-	source, err := originlock.NewStatic(originSecret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lock, err := originlock.New(t.Context(), originlock.Config{Source: source, Now: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	lock := testLock(t, clock)
 	store := memory.New(clock)
 	if s.guard, err = caps.NewGuard(caps.Config{Store: store, Keyer: testKeyer(t), Caller: cfg.Caller, Now: clock}); err != nil {
 		t.Fatal(err)

@@ -22,7 +22,6 @@ import (
 	controlmemory "github.com/seed3e88d9a2/spendcap/internal/control/memory"
 	"github.com/seed3e88d9a2/spendcap/internal/hmackey"
 	claims "github.com/seed3e88d9a2/spendcap/internal/idempotency/memory"
-	"github.com/seed3e88d9a2/spendcap/originlock"
 )
 
 // TestHMACKeyRotates changes the secret of the caller keys under two instances of the
@@ -48,14 +47,7 @@ llm:
 	kept, down := hmacKey, errors.New("the secret store is down")
 	var cut [2]bool // instances that cannot read
 	instance := func(i int) *api.Handler {
-		source, err := originlock.NewStatic(originSecret)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lock, err := originlock.New(t.Context(), originlock.Config{Source: source, Now: clock.Now})
-		if err != nil {
-			t.Fatal(err)
-		}
+		lock := testLock(t, clock.Now)
 		ring, err := hmackey.New(t.Context(), hmackey.Config{Now: clock.Now, Read: func(context.Context) (string, error) {
 			if cut[i] {
 				return "", down

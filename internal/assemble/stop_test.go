@@ -24,7 +24,6 @@ import (
 	controlmemory "github.com/seed3e88d9a2/spendcap/internal/control/memory"
 	claimsmemory "github.com/seed3e88d9a2/spendcap/internal/idempotency/memory"
 	"github.com/seed3e88d9a2/spendcap/llm"
-	"github.com/seed3e88d9a2/spendcap/originlock"
 )
 
 // fleet is a deployment on one table, on the clock of a synctest bubble: slow stores, a
@@ -72,14 +71,7 @@ func newFleet(t *testing.T) *fleet {
 // instance is a new one, with nothing in its memory.
 func (f *fleet) instance() *api.Handler {
 	f.t.Helper()
-	source, err := originlock.NewStatic(originSecret)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	lock, err := originlock.New(f.t.Context(), originlock.Config{Source: source})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	lock := testLock(f.t, time.Now)
 	h, err := assemble.Handler(assemble.Parts{
 		Config: f.cfg, Store: slowStore{f.counts, f}, Control: fleetReader{f}, Claims: f.claims, Provider: fleetProvider{f},
 		Lock: lock, Keyer: testKeyer(f.t), Logger: slog.New(slog.DiscardHandler),

@@ -19,7 +19,6 @@ import (
 	controlmemory "github.com/seed3e88d9a2/spendcap/internal/control/memory"
 	claims "github.com/seed3e88d9a2/spendcap/internal/idempotency/memory"
 	"github.com/seed3e88d9a2/spendcap/llm"
-	"github.com/seed3e88d9a2/spendcap/originlock"
 )
 
 // meter is a provider that uses some of what it may, and keeps its own bill.
@@ -42,14 +41,7 @@ func (m meter) Complete(_ context.Context, r *llm.Request) (*llm.Response, error
 // bills, and neither admits a call above its own ceiling.
 func TestTwoVersionsOfTheFile(t *testing.T) {
 	store := memory.New(noon)
-	source, err := originlock.NewStatic(originSecret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lock, err := originlock.New(t.Context(), originlock.Config{Source: source, Now: noon})
-	if err != nil {
-		t.Fatal(err)
-	}
+	lock := testLock(t, noon)
 	var bill caps.MicroUSD
 	rng := rand.New(rand.NewPCG(1, 2))
 	version := func(price int, ceiling string) *api.Handler {

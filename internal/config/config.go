@@ -77,20 +77,6 @@ func (c *Config) Tier(t auth.Tier) caps.Budget {
 	return caps.Budget{Name: "tier-" + t.Name, Cap: t.Cap}
 }
 
-// CallerBudgets are the names of the budgets whose items have caller keys.
-func (c *Config) CallerBudgets() []string {
-	var names []string
-	for _, b := range []caps.Budget{c.Caller, c.Address, c.Demo} {
-		if b != (caps.Budget{}) {
-			names = append(names, b.Name)
-		}
-	}
-	if c.Auth != nil {
-		names = append(names, userBudget)
-	}
-	return names
-}
-
 // Names of the budgets. They are part of the items' keys in the store, so another
 // name would start the counts of the day afresh.
 const (
