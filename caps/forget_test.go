@@ -2,9 +2,11 @@ package caps_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/seed3e88d9a2/spendcap/caps"
 	"github.com/seed3e88d9a2/spendcap/caps/memory"
@@ -73,52 +75,43 @@ func TestReleasedIsNotRememberedAsFull(t *testing.T) {
 	}
 }
 
-// crowd is a store that notes how many reserves are in it at a time.
+// crowd is a store in which reserves wait until the crowd may leave.
 type crowd struct {
 	caps.Store
-	enough      chan struct{} // closed when the first ones may leave
-	once        sync.Once
-	inside, max atomic.Int64
+	leave  chan struct{} // closed when they may
+	inside atomic.Int64
 }
 
 func (c *crowd) Reserve(ctx context.Context, charge caps.Charge, limit caps.Cap) (caps.Outcome, error) {
-	n := c.inside.Add(1)
-	defer c.inside.Add(-1)
-	for {
-		most := c.max.Load()
-		if n <= most || c.max.CompareAndSwap(most, n) {
-			break
-		}
-	}
-	if n == 64 {
-		c.once.Do(func() { close(c.enough) })
-	}
-	<-c.enough
+	c.inside.Add(1)
+	<-c.leave
 	return c.Store.Reserve(ctx, charge, limit)
 }
 
 // However many callers there are, a process sends no more at a time than a store can
 // answer in time.
 func TestReservesOfAProcessAreBounded(t *testing.T) {
-	store := &crowd{Store: memory.New(noon), enough: make(chan struct{})}
-	g := guardOf(t, store, caps.Calls(1), caps.Cap{})
-	var admitted atomic.Int64
-	var group sync.WaitGroup
-	for i := range 200 {
-		caller := viewerOf(t, "198.51.100."+string(rune('0'+i%10))+":1")
-		if i >= 10 {
-			addr := []byte("2001:db8:0:00::1:443")
-			addr[11], addr[12] = "0123456789abcdef"[i/16], "0123456789abcdef"[i%16]
-			caller = viewerOf(t, string(addr))
+	synctest.Test(t, func(t *testing.T) {
+		store := &crowd{Store: memory.New(noon), leave: make(chan struct{})}
+		g := guardOf(t, store, caps.Calls(1), caps.Cap{})
+		var admitted atomic.Int64
+		var group sync.WaitGroup
+		for i := range 200 {
+			caller := viewerOf(t, fmt.Sprintf("198.51.100.%d:1", i))
+			group.Go(func() {
+				if r, err := g.Charge(context.Background(), caller, 0); err == nil && r.Allowed {
+					admitted.Add(1)
+				}
+			})
 		}
-		group.Go(func() {
-			if r, err := g.Charge(context.Background(), caller, 0); err == nil && r.Allowed {
-				admitted.Add(1)
-			}
-		})
-	}
-	group.Wait()
-	if store.max.Load() != 64 || admitted.Load() != 200 {
-		t.Errorf("%d at a time, %d admitted; want 64 and 200", store.max.Load(), admitted.Load())
-	}
+		synctest.Wait() // nobody gets any further
+		if n := store.inside.Load(); n != 64 {
+			t.Errorf("%d at a time, want 64", n)
+		}
+		close(store.leave)
+		group.Wait()
+		if n := admitted.Load(); n != 200 {
+			t.Errorf("%d admitted, want 200", n)
+		}
+	})
 }
